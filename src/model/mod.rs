@@ -1,0 +1,17 @@
+//! The nouns of pieme. No input or output happens here, and nothing here knows another module.
+
+pub mod column;
+pub mod page;
+pub mod record;
+pub mod run;
+pub mod script;
+pub mod task;
+pub mod unit;
+
+pub use column::{Column, ColumnType};
+pub use page::{Page, PageMeta};
+pub use record::{Row, Table};
+pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunId, State, TraceLine, Verdict};
+pub use script::{Script, Step};
+pub use task::{Task, TaskName};
+pub use unit::{ByteSize, Span};

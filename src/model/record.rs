@@ -1,0 +1,51 @@
+//! Records: what the rows of a page say, under column names.
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+/// Records of one kind. Every row has exactly one cell for each column.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Table {
+    pub columns: Vec<String>,
+    pub rows: Vec<Row>,
+}
+
+/// One record; the cells stand in the order of the table's columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Row {
+    pub cells: Vec<Option<String>>,
+    /// Which page of the run it was on, counted from 0.
+    pub page: u32,
+}
+
+impl Table {
+    /// The records as `[{"name": "text", …}, …]`, empty cells left out: the form of SPEC section 5.
+    pub fn records(&self) -> Records<'_> {
+        Records(self)
+    }
+}
+
+pub struct Records<'a>(&'a Table);
+
+struct Record<'a>(&'a [String], &'a Row);
+
+impl Serialize for Records<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.rows.len()))?;
+        for row in &self.0.rows {
+            list.serialize_element(&Record(&self.0.columns, row))?;
+        }
+        list.end()
+    }
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, cell) in self.0.iter().zip(&self.1.cells) {
+            if let Some(text) = cell {
+                map.serialize_entry(name, text)?;
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,443 @@
+//! Builds the tree with html5ever, behind caps on depth and nodes.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, Tracer, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+use html5ever::{Attribute, ExpandedName, QualName, TokenizerResult};
+
+use super::tree::{Cut, Element, Kind, MAX_DEPTH, MAX_NODES, Node, Tree};
+
+pub(super) fn parse(html: &str) -> Tree {
+    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let guard =
+        Guard { inner: TreeBuilder::new(Sink::default(), options), skipped: Cell::new(0), cut: Cell::new(None) };
+    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(html));
+    // A script's end only hands control back so that a browser could run it.
+    while let TokenizerResult::Script(_) = tokenizer.feed(&input) {}
+    tokenizer.end();
+    let guard = tokenizer.sink;
+    let cut = guard.cut.get();
+    let mut tree = in_document_order(guard.inner.sink.nodes.into_inner());
+    tree.cut = cut;
+    tree
+}
+
+/// Stands between tokenizer and tree builder and drops what would make them quadratic.
+struct Guard {
+    inner: TreeBuilder<Handle, Sink>,
+    /// Start tags dropped for depth whose end tags are still to come.
+    skipped: Cell<u32>,
+    cut: Cell<Option<Cut>>,
+}
+
+impl TokenSink for Guard {
+    type Handle = Handle;
+
+    fn process_token(&self, token: Token, line_number: u64) -> TokenSinkResult<Handle> {
+        match &token {
+            Token::EOFToken => {}
+            _ if self.inner.sink.nodes.borrow().len() >= MAX_NODES => {
+                self.cut.set(Some(Cut::TooManyNodes));
+                return TokenSinkResult::Continue;
+            }
+            Token::TagToken(tag) if self.too_deep(tag) => {
+                self.cut.set(self.cut.get().or(Some(Cut::TooDeep)));
+                return TokenSinkResult::Continue;
+            }
+            _ => {}
+        }
+        self.inner.process_token(token, line_number)
+    }
+
+    fn end(&self) {
+        self.inner.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.inner.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+impl Guard {
+    /// Exact, but a walk: only asked where the last append was deep.
+    fn open_elements(&self) -> u32 {
+        let count = Count::default();
+        self.inner.trace_handles(&count);
+        count.0.get()
+    }
+
+    fn too_deep(&self, tag: &Tag) -> bool {
+        let skipped = self.skipped.get();
+        match tag.kind {
+            TagKind::EndTag if skipped > 0 => {
+                self.skipped.set(skipped - 1);
+                true
+            }
+            TagKind::EndTag => false,
+            // Raw text elements must reach the builder: it is what tells the tokenizer how to read on.
+            TagKind::StartTag
+                if matches!(&*tag.name, "script" | "style" | "textarea" | "title" | "xmp" | "plaintext") =>
+            {
+                false
+            }
+            TagKind::StartTag if self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH => false,
+            TagKind::StartTag => {
+                if !tag.self_closing && !is_void(&tag.name) {
+                    self.skipped.set(skipped + 1);
+                }
+                true
+            }
+        }
+    }
+}
+
+/// Counts what the builder holds on to: the open elements, and the formatting elements it would open again.
+#[derive(Default)]
+struct Count(Cell<u32>);
+
+impl Tracer for Count {
+    type Handle = Handle;
+
+    fn trace_handle(&self, _node: &Handle) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+fn is_void(tag: &str) -> bool {
+    const VOID: [&str; 13] =
+        ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+    VOID.contains(&tag)
+}
+
+const NONE: u32 = u32::MAX;
+
+struct Draft {
+    parent: u32,
+    first: u32,
+    last: u32,
+    before: u32,
+    after: u32,
+    depth: u32,
+    kind: DraftKind,
+}
+
+enum DraftKind {
+    /// The document, template contents, comments and processing instructions: nothing that is kept but the first.
+    Other,
+    Element(Rc<QualName>, Vec<Attribute>),
+    Text(StrTendril),
+}
+
+#[derive(Clone)]
+struct Handle {
+    id: u32,
+    name: Option<Rc<QualName>>,
+}
+
+struct Sink {
+    nodes: RefCell<Vec<Draft>>,
+    /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
+    depth: Cell<u32>,
+}
+
+impl Default for Sink {
+    fn default() -> Sink {
+        let document = Draft::new(DraftKind::Other);
+        Sink { nodes: RefCell::new(vec![document]), depth: Cell::new(0) }
+    }
+}
+
+impl Draft {
+    fn new(kind: DraftKind) -> Draft {
+        Draft { parent: NONE, first: NONE, last: NONE, before: NONE, after: NONE, depth: 0, kind }
+    }
+}
+
+impl Sink {
+    fn create(&self, kind: DraftKind) -> u32 {
+        let mut nodes = self.nodes.borrow_mut();
+        nodes.push(Draft::new(kind));
+        u32::try_from(nodes.len() - 1).expect("the node cap is far below u32::MAX")
+    }
+
+    fn detach(&self, id: u32) {
+        let mut nodes = self.nodes.borrow_mut();
+        let Draft { parent, before, after, .. } = nodes[id as usize];
+        if before != NONE {
+            nodes[before as usize].after = after;
+        }
+        if after != NONE {
+            nodes[after as usize].before = before;
+        }
+        if parent != NONE {
+            let parent = &mut nodes[parent as usize];
+            if parent.first == id {
+                parent.first = after;
+            }
+            if parent.last == id {
+                parent.last = before;
+            }
+        }
+        let node = &mut nodes[id as usize];
+        (node.parent, node.before, node.after) = (NONE, NONE, NONE);
+    }
+
+    /// Puts `child` under `parent`, before `sibling` or last.
+    fn insert(&self, parent: u32, sibling: u32, child: NodeOrText<Handle>) {
+        let text_place = |nodes: &[Draft]| {
+            if sibling == NONE { nodes[parent as usize].last } else { nodes[sibling as usize].before }
+        };
+        let id = match child {
+            NodeOrText::AppendText(text) => {
+                let mut nodes = self.nodes.borrow_mut();
+                let place = text_place(&nodes);
+                if let Some(Draft { kind: DraftKind::Text(there), .. }) = nodes.get_mut(place as usize) {
+                    there.push_tendril(&text);
+                    return;
+                }
+                drop(nodes);
+                self.create(DraftKind::Text(text))
+            }
+            NodeOrText::AppendNode(handle) => {
+                self.detach(handle.id);
+                handle.id
+            }
+        };
+        let mut nodes = self.nodes.borrow_mut();
+        let before = text_place(&nodes);
+        let depth = nodes[parent as usize].depth + 1;
+        let node = &mut nodes[id as usize];
+        (node.parent, node.before, node.after, node.depth) = (parent, before, sibling, depth);
+        let is_element = matches!(node.kind, DraftKind::Element(..));
+        if before != NONE {
+            nodes[before as usize].after = id;
+        } else {
+            nodes[parent as usize].first = id;
+        }
+        if sibling != NONE {
+            nodes[sibling as usize].before = id;
+        } else {
+            nodes[parent as usize].last = id;
+        }
+        self.depth.set(if is_element { depth } else { depth - 1 });
+    }
+}
+
+impl TreeSink for Sink {
+    type Handle = Handle;
+    type Output = Sink;
+    type ElemName<'a> = ExpandedName<'a>;
+
+    fn finish(self) -> Sink {
+        self
+    }
+
+    fn parse_error(&self, _message: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        Handle { id: 0, name: None }
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
+        target.name.as_ref().expect("the builder asks only for names of elements").expanded()
+    }
+
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
+        let name = Rc::new(name);
+        Handle { id: self.create(DraftKind::Element(Rc::clone(&name), attributes)), name: Some(name) }
+    }
+
+    fn create_comment(&self, _text: StrTendril) -> Handle {
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn create_pi(&self, _target: StrTendril, _data: StrTendril) -> Handle {
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.insert(parent.id, NONE, child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Handle, previous: &Handle, child: NodeOrText<Handle>) {
+        let has_parent = self.nodes.borrow()[element.id as usize].parent != NONE;
+        if has_parent {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
+        }
+    }
+
+    fn append_doctype_to_document(&self, _name: StrTendril, _public: StrTendril, _system: StrTendril) {}
+
+    fn get_template_contents(&self, _target: &Handle) -> Handle {
+        // A template's contents are not part of the page: they go under a node that hangs nowhere.
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn same_node(&self, x: &Handle, y: &Handle) -> bool {
+        x.id == y.id
+    }
+
+    fn set_quirks_mode(&self, _mode: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &Handle, new_node: NodeOrText<Handle>) {
+        // Detached first: a node that moves may itself be the sibling's neighbour.
+        if let NodeOrText::AppendNode(node) = &new_node {
+            self.detach(node.id);
+        }
+        let parent = self.nodes.borrow()[sibling.id as usize].parent;
+        if parent != NONE {
+            self.insert(parent, sibling.id, new_node);
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle, attributes: Vec<Attribute>) {
+        let mut nodes = self.nodes.borrow_mut();
+        if let DraftKind::Element(_, there) = &mut nodes[target.id as usize].kind {
+            for attribute in attributes {
+                if !there.iter().any(|it| it.name == attribute.name) {
+                    there.push(attribute);
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        self.detach(target.id);
+    }
+
+    fn reparent_children(&self, node: &Handle, new_parent: &Handle) {
+        loop {
+            let first = self.nodes.borrow()[node.id as usize].first;
+            if first == NONE {
+                return;
+            }
+            self.insert(new_parent.id, NONE, NodeOrText::AppendNode(Handle { id: first, name: None }));
+        }
+    }
+}
+
+/// Copies the drafts that hang under the document into document order.
+fn in_document_order(mut drafts: Vec<Draft>) -> Tree {
+    let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len());
+    nodes.push(Node { parent: 0, before: 0, end: 0, kind: Kind::Document });
+    // (draft, its id here): the chain of open nodes
+    let mut open: Vec<(u32, u32)> = vec![(0, 0)];
+    let mut next = drafts[0].first;
+    let mut before = NONE;
+    loop {
+        if next == NONE {
+            let (draft, id) = open.pop().expect("the document closes last");
+            nodes[id as usize].end = nodes.len() as u32;
+            if open.is_empty() {
+                return Tree { nodes, cut: None };
+            }
+            next = drafts[draft as usize].after;
+            before = id;
+            continue;
+        }
+        let draft = &mut drafts[next as usize];
+        let kind = match std::mem::replace(&mut draft.kind, DraftKind::Other) {
+            DraftKind::Element(name, attributes) => Kind::Element(Element {
+                name: name.local.clone(),
+                attributes: attributes.into_iter().map(|it| (it.name.local, it.value.as_ref().into())).collect(),
+            }),
+            DraftKind::Text(text) => Kind::Text(text.as_ref().into()),
+            DraftKind::Other => {
+                next = draft.after;
+                continue;
+            }
+        };
+        let id = nodes.len() as u32;
+        let parent = open.last().expect("a node stands in an open one").1;
+        nodes.push(Node { parent, before: if before == NONE { id } else { before }, end: id + 1, kind });
+        open.push((next, id));
+        next = draft.first;
+        before = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::NodeId;
+    use super::*;
+
+    /// The tree as `tag(child child) "text"`, attributes left out.
+    fn outline(tree: &Tree, node: NodeId) -> String {
+        let inside: Vec<String> = tree.children(node).map(|child| outline(tree, child)).collect();
+        match tree.kind(node) {
+            Kind::Text(text) => format!("{:?}", text.trim()),
+            _ if inside.is_empty() => tree.tag(node).to_owned(),
+            _ => format!("{}({})", tree.tag(node), inside.join(" ")),
+        }
+    }
+
+    fn check(html: &str, expected: &str) {
+        let tree = Tree::parse(html);
+        assert_eq!(outline(&tree, tree.root()), format!("({expected})"), "{html}");
+        for node in tree.subtree(tree.root()).skip(1) {
+            let parent = tree.parent(node).expect("every node but the first has a parent");
+            assert!(tree.contains(parent, node) && tree.end(node) <= tree.end(parent));
+            assert!(tree.children(parent).any(|child| child == node));
+            if let Some(before) = tree.sibling_before(node) {
+                assert_eq!(tree.sibling_after(before), Some(node));
+            }
+        }
+    }
+
+    #[test]
+    fn pages_are_read_as_browsers_read_them() {
+        check("<p>one<p>two", r#"html(head body(p("one") p("two")))"#);
+        check("<dl><dt>a<dd>b<dt>c<dd>d</dl>", r#"html(head body(dl(dt("a") dd("b") dt("c") dd("d"))))"#);
+        check("<table><tr><td>1<td>2</table>", r#"html(head body(table(tbody(tr(td("1") td("2"))))))"#);
+        check("<table>lost<tr><td>1</table>", r#"html(head body("lost" table(tbody(tr(td("1"))))))"#);
+        check("<b>x<p>y</b>z</p>", r#"html(head body(b("x") p(b("y") "z")))"#);
+        check("a<!-- gone -->b<br>c", r#"html(head body("a" "b" br "c"))"#);
+        check("<template><p>no</p></template><p>yes", r#"html(head(template) body(p("yes")))"#);
+        check("", "html(head body)");
+    }
+
+    #[test]
+    fn text_is_collapsed_and_without_scripts() {
+        let tree = Tree::parse("<p> a\u{a0}\n b <script>x()</script><b>c</b></p>");
+        assert_eq!(tree.text(tree.root()), "a b c");
+    }
+
+    #[test]
+    fn a_million_nested_elements_are_flattened() {
+        let tree = Tree::parse(&"<div>x".repeat(100_000));
+        assert_eq!(tree.cut, Some(Cut::TooDeep));
+        let deepest = tree.subtree(tree.root()).map(|node| tree.ancestors(node).count()).max();
+        assert!(deepest.is_some_and(|depth| depth <= MAX_DEPTH as usize + 2), "{deepest:?}");
+        let after = Tree::parse(&format!("{}{}<p>after</p>", "<div>".repeat(2_000), "</div>".repeat(2_000)));
+        let p = after.elements("p").next().expect("what follows is kept");
+        assert_eq!(after.ancestors(p).count(), 3, "and stands outside");
+    }
+
+    #[test]
+    fn misnested_formatting_does_not_multiply_without_end() {
+        let mut html = String::new();
+        for i in 0..1_500 {
+            html.push_str(&format!("<b i={i}><i i={i}>"));
+        }
+        html.push_str(&"<p>x</b>".repeat(1_500));
+        let tree = Tree::parse(&html);
+        assert!(tree.cut.is_some());
+        assert!(tree.len() <= MAX_NODES + 10_000, "{}", tree.len());
+    }
+
+    #[test]
+    fn unclosed_items_of_old_pages_are_not_taken_for_depth() {
+        let tree = Tree::parse(&"<li>x".repeat(5_000));
+        assert_eq!(tree.cut, None);
+        assert_eq!(tree.elements("li").count(), 5_000);
+    }
+}

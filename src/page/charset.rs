@@ -1,0 +1,130 @@
+//! Bytes to text: byte order mark, strict UTF-8, header, meta, then a guess from the content.
+
+use encoding_rs::{Encoding, UTF_8};
+
+/// A page's text and how it was read.
+pub struct Decoded {
+    pub text: String,
+    pub encoding: &'static Encoding,
+    /// Some bytes made no sense in that encoding and became U+FFFD.
+    pub had_errors: bool,
+}
+
+/// How far into the page a `<meta charset>` is looked for, as browsers do.
+const META_WINDOW: usize = 1024 * 4;
+/// How much of the page the guesser reads; it is the slowest of the ways (19 to 74 MB/s).
+const GUESS_WINDOW: usize = 256 * 1024;
+
+/// Reads bytes as text. `told` is what a person or the Content-Type header says, and may lie: valid UTF-8 beats it, for
+/// random text in another encoding is practically never valid UTF-8.
+pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
+    if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
+        return read(&bytes[mark_len..], encoding);
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Decoded { text: text.to_owned(), encoding: UTF_8, had_errors: false };
+    }
+    let declared = told.and_then(|label| Encoding::for_label(label.trim().as_bytes())).or_else(|| from_meta(bytes));
+    if let Some(encoding) = declared.filter(|&it| it != UTF_8) {
+        return read(bytes, encoding);
+    }
+    // Declared UTF-8 but not quite: a stray byte in a UTF-8 page is far commoner than a wrong label, unless there are many.
+    let as_utf8 = read(bytes, UTF_8);
+    if declared == Some(UTF_8) && mostly_sound(&as_utf8.text) {
+        return as_utf8;
+    }
+    read(bytes, guess(bytes))
+}
+
+/// The charset of a Content-Type header.
+pub fn from_content_type(header: &str) -> Option<&str> {
+    header.split(';').skip(1).find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        key.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches(['"', '\'']))
+    })
+}
+
+fn read(bytes: &[u8], encoding: &'static Encoding) -> Decoded {
+    let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
+    Decoded { text: text.into_owned(), encoding, had_errors }
+}
+
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Allow);
+    let window = &bytes[..bytes.len().min(GUESS_WINDOW)];
+    detector.feed(window, window.len() == bytes.len());
+    detector.guess(None, chardetng::Utf8Detection::Allow)
+}
+
+fn mostly_sound(text: &str) -> bool {
+    let broken = text.chars().filter(|&c| c == char::REPLACEMENT_CHARACTER).count();
+    let beyond_ascii = text.chars().filter(|c| !c.is_ascii()).count();
+    broken * 4 <= beyond_ascii || broken <= 3
+}
+
+fn from_meta(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = bytes[..bytes.len().min(META_WINDOW)].to_ascii_lowercase();
+    let mut at = 0;
+    while let Some(found) = find(&head[at..], b"<meta") {
+        let start = at + found;
+        let tag_len = find(&head[start..], b">").unwrap_or(head.len() - start);
+        let tag = &head[start..start + tag_len];
+        if let Some(place) = find(tag, b"charset") {
+            let value: Vec<u8> = tag[place + b"charset".len()..]
+                .iter()
+                .copied()
+                .skip_while(|b| b.is_ascii_whitespace() || b"=\"'".contains(b))
+                .take_while(|b| b.is_ascii_alphanumeric() || b"-_:.".contains(b))
+                .collect();
+            // A page that could be read this far is not UTF-16, whatever it says (WHATWG).
+            if let Some(encoding) = Encoding::for_label(&value) {
+                return Some(if encoding.output_encoding() == encoding { encoding } else { UTF_8 });
+            }
+        }
+        at = start + tag_len;
+    }
+    None
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], told: Option<&str>, text: &str, encoding: &str) {
+        let decoded = decode(bytes, told);
+        assert_eq!((decoded.text.as_str(), decoded.encoding.name()), (text, encoding));
+    }
+
+    #[test]
+    fn charset_is_found_by_content_header_and_meta() {
+        check("Käse".as_bytes(), Some("windows-1251"), "Käse", "UTF-8");
+        check(b"K\xe4se", Some("ISO-8859-1"), "Käse", "windows-1252");
+        check(b"<meta charset=windows-1251>\xcf\xf0", None, "<meta charset=windows-1251>Пр", "windows-1251");
+        check(
+            b"<META http-equiv=Content-Type content='text/html; charset=Shift_JIS'>\x93\xfa\x96{",
+            None,
+            "<META http-equiv=Content-Type content='text/html; charset=Shift_JIS'>日本",
+            "Shift_JIS",
+        );
+        check(b"\xff\xfeK\0", Some("utf-8"), "K", "UTF-16LE");
+        check(b"one bad byte \xff in plain text", Some("utf-8"), "one bad byte \u{fffd} in plain text", "UTF-8");
+    }
+
+    #[test]
+    fn a_page_that_calls_itself_utf_8_but_is_not_is_guessed() {
+        let page = encoding_rs::WINDOWS_1251.encode("Привет, это довольно длинный русский текст о погоде и о людях.").0;
+        let decoded = decode(&page, Some("utf-8"));
+        assert_eq!(decoded.encoding.name(), "windows-1251");
+    }
+
+    #[test]
+    fn content_type_charset_is_read_in_all_its_spellings() {
+        assert_eq!(from_content_type("text/html; charset=utf-8"), Some("utf-8"));
+        assert_eq!(from_content_type("text/html;Charset=\"latin1\""), Some("latin1"));
+        assert_eq!(from_content_type("text/html"), None);
+    }
+}

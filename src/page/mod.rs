@@ -1,0 +1,9 @@
+//! A page as pieme sees it: bytes → charset → tree → tokens. Pure: no clock, no network, no files.
+
+pub mod charset;
+pub mod tree;
+mod build;
+pub mod select;
+
+pub use select::Selector;
+pub use tree::{NodeId, Tree};

@@ -1,0 +1,196 @@
+//! The tree of a page, as an HTML5 browser would build it.
+//!
+//! Nodes stand in document order, so a node's descendants are the ids right behind it, up to [`Tree::end`]. That makes
+//! “is it inside”, “what comes next” and “which stretch of the page is this” questions about two numbers.
+
+use html5ever::LocalName;
+
+use super::build;
+
+/// A node's place in document order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A parsed page. Never empty: node 0 is the document itself. No comments, no processing instructions.
+pub struct Tree {
+    pub(super) nodes: Vec<Node>,
+    /// The cap that the page reached while it was parsed; what stood beyond it is missing or flattened.
+    pub cut: Option<Cut>,
+}
+
+/// A cap of the parser (safety.md 7: html5ever is quadratic on hostile nesting, so a byte cap alone does not help).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// More than [`MAX_DEPTH`] open elements: deeper ones were flattened.
+    TooDeep,
+    /// More than [`MAX_NODES`] nodes: the rest of the page was left out.
+    TooManyNodes,
+}
+
+/// As in Blink and WebKit.
+pub const MAX_DEPTH: u32 = 512;
+/// The largest page of the corpus (2.3 MB) has some 60,000.
+pub const MAX_NODES: usize = 500_000;
+
+pub(super) struct Node {
+    pub parent: u32,
+    /// The sibling before this one, or this node itself when there is none.
+    pub before: u32,
+    /// One past the last descendant.
+    pub end: u32,
+    pub kind: Kind,
+}
+
+pub enum Kind {
+    Document,
+    Element(Element),
+    Text(Box<str>),
+}
+
+pub struct Element {
+    pub name: LocalName,
+    pub attributes: Box<[(LocalName, Box<str>)]>,
+}
+
+impl Tree {
+    pub fn parse(html: &str) -> Tree {
+        build::parse(html)
+    }
+
+    pub fn root(&self) -> NodeId {
+        NodeId(0)
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True when there is nothing but the document node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() == 1
+    }
+
+    pub fn kind(&self, node: NodeId) -> &Kind {
+        &self.nodes[node.index()].kind
+    }
+
+    pub fn element(&self, node: NodeId) -> Option<&Element> {
+        match self.kind(node) {
+            Kind::Element(element) => Some(element),
+            Kind::Document | Kind::Text(_) => None,
+        }
+    }
+
+    /// The tag, in lower case, or `""` for a node that is not an element.
+    pub fn tag(&self, node: NodeId) -> &str {
+        self.element(node).map_or("", |element| &element.name)
+    }
+
+    /// The text of a text node itself, as it stands.
+    pub fn own_text(&self, node: NodeId) -> Option<&str> {
+        match self.kind(node) {
+            Kind::Text(text) => Some(text),
+            Kind::Document | Kind::Element(_) => None,
+        }
+    }
+
+    pub fn attribute(&self, node: NodeId, name: &str) -> Option<&str> {
+        let attributes = &self.element(node)?.attributes;
+        attributes.iter().find(|(key, _)| &**key == name).map(|(_, value)| &**value)
+    }
+
+    pub fn classes(&self, node: NodeId) -> impl Iterator<Item = &str> {
+        self.attribute(node, "class").unwrap_or("").split_ascii_whitespace()
+    }
+
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        (node.0 != 0).then(|| NodeId(self.nodes[node.index()].parent))
+    }
+
+    /// From the parent up to the document.
+    pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        std::iter::successors(self.parent(node), |&it| self.parent(it))
+    }
+
+    /// One past the last descendant: `node.0..end.0` is the node with all that stands in it.
+    pub fn end(&self, node: NodeId) -> NodeId {
+        NodeId(self.nodes[node.index()].end)
+    }
+
+    pub fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
+        outer <= inner && inner < self.end(outer)
+    }
+
+    /// The node and everything in it, in document order.
+    pub fn subtree(&self, node: NodeId) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (node.0..self.end(node).0).map(NodeId)
+    }
+
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let end = self.end(node);
+        let first = NodeId(node.0 + 1);
+        std::iter::successors((first < end).then_some(first), move |&child| {
+            let next = self.end(child);
+            (next < end).then_some(next)
+        })
+    }
+
+    pub fn sibling_before(&self, node: NodeId) -> Option<NodeId> {
+        let before = self.nodes[node.index()].before;
+        (before != node.0).then_some(NodeId(before))
+    }
+
+    pub fn sibling_after(&self, node: NodeId) -> Option<NodeId> {
+        let next = self.end(node);
+        (next < self.end(self.parent(node)?)).then_some(next)
+    }
+
+    /// All text inside the node, white space collapsed; scripts and styles are not text.
+    pub fn text(&self, node: NodeId) -> String {
+        let mut text = String::new();
+        let mut at = node;
+        let end = self.end(node);
+        while at < end {
+            match self.kind(at) {
+                Kind::Element(element) if matches!(&*element.name, "script" | "style" | "template" | "noscript") => {
+                    at = self.end(at);
+                    continue;
+                }
+                Kind::Text(part) => {
+                    text.push_str(part);
+                    text.push(' ');
+                }
+                Kind::Element(_) | Kind::Document => {}
+            }
+            at = NodeId(at.0 + 1);
+        }
+        collapse(&text)
+    }
+
+    /// The elements with this tag, in document order.
+    pub fn elements<'t>(&'t self, tag: &'t str) -> impl Iterator<Item = NodeId> + 't {
+        self.subtree(self.root()).filter(move |&node| self.tag(node) == tag)
+    }
+}
+
+/// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
+pub fn collapse(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(is_blank).filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+pub fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{feff}')
+}
