@@ -1,0 +1,165 @@
+//! Where a task stands: one state, and the command to type next.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::model::{Failure, Outcome, PastRun, Publication, Quarantine, State, TaskName};
+
+/// What is known of a task between two runs.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// The folder cannot be read as a task; says why.
+    pub problem: Option<String>,
+    pub paused: bool,
+    pub last_run: Option<PastRun>,
+    /// Rows were published before the last run.
+    pub published_before: bool,
+    pub running: bool,
+    pub next_due: Option<DateTime<Utc>>,
+}
+
+/// How late a start may be before the task counts as overdue rather than queued.
+const OVERDUE_AFTER: TimeDelta = TimeDelta::minutes(5);
+
+/// The task's state. A bad state is never hidden by a run that is under way; a good one is.
+pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
+    if standing.problem.is_some() {
+        return State::Config;
+    }
+    if standing.paused {
+        return State::Paused;
+    }
+    let settled = match &standing.last_run {
+        None => State::Never,
+        Some(run) => after(run, standing.published_before),
+    };
+    if settled < State::Overdue {
+        return settled;
+    }
+    if standing.running {
+        return State::Running;
+    }
+    match standing.next_due {
+        Some(due) if now - due > OVERDUE_AFTER => State::Overdue,
+        Some(due) if due <= now && settled == State::Never => State::Queued,
+        _ => settled,
+    }
+}
+
+fn after(run: &PastRun, published_before: bool) -> State {
+    match run.verdict.outcome {
+        Outcome::Published(_) if run.verdict.provisional => State::NeedsLabel,
+        Outcome::Published(Publication::Changed) if published_before => State::Changed,
+        Outcome::Published(Publication::Changed | Publication::Unchanged) => State::Ok,
+        Outcome::Quarantined(Quarantine::Provisional) => State::NeedsLabel,
+        Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns) => State::Quarantined,
+        Outcome::Empty(_) => State::Empty,
+        Outcome::Failed(cause) => match cause {
+            Failure::Crash => State::Crash,
+            Failure::Config => State::Config,
+            Failure::Login => State::Login,
+            Failure::Blocked => State::Blocked,
+            Failure::Network
+            | Failure::Tls
+            | Failure::Http
+            | Failure::Robot
+            | Failure::RobotsTxt
+            | Failure::Timeout
+            | Failure::Memory
+            | Failure::Limit
+            | Failure::Internal => State::Failed,
+        },
+    }
+}
+
+/// The very command to type next; empty where nothing needs doing.
+pub fn advice(state: State, name: &TaskName, last_run: Option<&PastRun>) -> String {
+    let rows_are_off = matches!(
+        last_run.map(|run| run.verdict.outcome),
+        Some(Outcome::Quarantined(Quarantine::Rows | Quarantine::Columns))
+    );
+    match state {
+        State::Config => format!("pieme validate {name}"),
+        State::Quarantined if rows_are_off => format!("pieme log {name}"),
+        State::NeedsLabel | State::Quarantined => format!("pieme label {name}"),
+        State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => format!("pieme log {name}"),
+        State::Overdue => format!("pieme run {name}"),
+        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Emptiness, RunId, Verdict};
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time of this century")
+    }
+
+    fn ended(outcome: Outcome, provisional: bool) -> Option<PastRun> {
+        let verdict = Verdict { outcome, provisional, ..Verdict::failed(Failure::Internal, "") };
+        Some(PastRun { run: RunId::new(), started_at: at(-60), ended_at: at(-50), verdict })
+    }
+
+    #[test]
+    fn a_task_stands_as_its_last_run_left_it() {
+        let changed = Outcome::Published(Publication::Changed);
+        for (outcome, provisional, published_before, word) in [
+            (changed, false, false, "ok"),
+            (changed, false, true, "changed"),
+            (Outcome::Published(Publication::Unchanged), false, true, "ok"),
+            (changed, true, false, "needs-label"),
+            (Outcome::Quarantined(Quarantine::Provisional), true, false, "needs-label"),
+            (Outcome::Quarantined(Quarantine::Layout), false, true, "quarantined"),
+            (Outcome::Empty(Emptiness::Unexpected), false, true, "empty"),
+            (Outcome::Failed(Failure::Crash), false, true, "crash"),
+            (Outcome::Failed(Failure::Login), false, true, "login"),
+            (Outcome::Failed(Failure::Timeout), false, true, "failed"),
+        ] {
+            let standing = Standing {
+                last_run: ended(outcome, provisional),
+                published_before,
+                next_due: Some(at(600)),
+                ..Standing::default()
+            };
+            assert_eq!(state(&standing, at(0)).word(), word, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_under_way_hides_good_states_only() {
+        let good = Standing {
+            last_run: ended(Outcome::Published(Publication::Unchanged), false),
+            running: true,
+            ..Standing::default()
+        };
+        assert_eq!(state(&good, at(0)), State::Running);
+        let bad = Standing { last_run: ended(Outcome::Quarantined(Quarantine::Layout), false), ..good };
+        assert_eq!(state(&bad, at(0)), State::Quarantined);
+    }
+
+    #[test]
+    fn silence_is_visible() {
+        let mut standing = Standing { next_due: Some(at(0)), ..Standing::default() };
+        assert_eq!(state(&standing, at(-1)), State::Never);
+        assert_eq!(state(&standing, at(1)), State::Queued);
+        assert_eq!(state(&standing, at(301)), State::Overdue);
+        standing.last_run = ended(Outcome::Published(Publication::Unchanged), false);
+        assert_eq!(state(&standing, at(1)), State::Ok);
+        assert_eq!(state(&standing, at(301)), State::Overdue);
+        standing.paused = true;
+        assert_eq!(state(&standing, at(301)), State::Paused);
+    }
+
+    #[test]
+    fn every_state_that_needs_a_person_says_what_to_type() {
+        let name = TaskName::new("hotels").expect("a name");
+        for &state in State::ALL {
+            let words = advice(state, &name, None);
+            assert_eq!(words.is_empty(), state >= State::Changed, "{state}: {words}");
+        }
+        let few_rows = ended(Outcome::Quarantined(Quarantine::Rows), false);
+        assert_eq!(advice(State::Quarantined, &name, few_rows.as_ref()), "pieme log hotels");
+        assert_eq!(advice(State::Quarantined, &name, None), "pieme label hotels");
+    }
+}

@@ -1,0 +1,198 @@
+//! What a run's child and its parent say to each other: framed messages over two pipes.
+//!
+//! A frame is two lengths (big endian, 32 bits each), that much JSON, and that many raw bytes. The parent writes one
+//! [`Assignment`]; the child answers with [`Message`]s and ends with [`Message::End`]. This is the trust boundary: the
+//! child has read a stranger's page, so the parent believes no length and no field beyond what is checked here.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{PageMeta, PastRun, Row, RunId, Script, Task, TaskName, TraceLine, Verdict};
+
+/// No frame is larger; a child that sends one is broken or hostile (safety.md input 57).
+pub const MAX_FRAME: usize = 16 << 20;
+/// Rows are sent on when a batch has this many cells' bytes, or [`BATCH_ROWS`] rows.
+pub const BATCH_BYTES: usize = 1 << 20;
+pub const BATCH_ROWS: usize = 1_000;
+/// More messages than this from one run is a flood, not a report.
+pub const MAX_MESSAGES: usize = 1_000_000;
+
+/// Everything a child gets to know. It has no database, no environment and no other task's secrets.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Assignment {
+    pub run: RunId,
+    pub name: TaskName,
+    pub task: Task,
+    pub script: Script,
+    /// The template's JSON text; none means: learn it.
+    pub template: Option<String>,
+    /// A person has said yes to the template.
+    pub confirmed: bool,
+    /// Only the secrets that the script names.
+    pub secrets: Secrets,
+    /// The kept session, as the last run left it.
+    pub cookies: Option<String>,
+    /// The latest runs, newest first.
+    pub past: Vec<PastRun>,
+    /// Whoever the child must not outlive.
+    pub parent_pid: u32,
+}
+
+/// Secret values by name. Debug prints the names alone.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secrets(pub BTreeMap<String, String>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// What a child reports.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum Message {
+    Trace(TraceLine),
+    Progress {
+        pages: u32,
+        rows: u64,
+    },
+    /// A page that was seen; the frame's raw bytes are its body, compressed with zstd.
+    Page {
+        index: u32,
+        meta: PageMeta,
+    },
+    /// Rows to stage. The columns are the same in every message of a run.
+    Rows {
+        columns: Vec<String>,
+        rows: Vec<Row>,
+    },
+    /// The session to keep for the next run.
+    Cookies {
+        json: String,
+    },
+    /// A template learned in this run, since there was none.
+    Learned {
+        template: String,
+    },
+    /// The last message. Without it the run has crashed.
+    End(Verdict),
+}
+
+/// Why a frame could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    #[error("the other side closed the pipe in the middle of a message")]
+    Cut,
+    #[error("a message of {0} bytes is over the limit of {MAX_FRAME}")]
+    TooLarge(usize),
+    #[error("a message makes no sense: {0}")]
+    Garbled(#[from] serde_json::Error),
+    #[error("the pipe broke: {0}")]
+    Pipe(#[from] io::Error),
+}
+
+pub fn write<T: Serialize>(pipe: &mut impl Write, message: &T, raw: &[u8]) -> Result<(), WireError> {
+    let json = serde_json::to_vec(message)?;
+    let total = json.len() + raw.len();
+    if total > MAX_FRAME {
+        return Err(WireError::TooLarge(total));
+    }
+    let mut frame = Vec::with_capacity(8 + total);
+    for part in [&json[..], raw] {
+        let length = u32::try_from(part.len()).expect("MAX_FRAME fits into 32 bits");
+        frame.extend_from_slice(&length.to_be_bytes());
+    }
+    frame.extend_from_slice(&json);
+    frame.extend_from_slice(raw);
+    pipe.write_all(&frame)?;
+    pipe.flush()?;
+    Ok(())
+}
+
+/// The next message with its raw bytes, or none when the other side has closed the pipe between two messages.
+pub fn read<T: DeserializeOwned>(pipe: &mut impl Read) -> Result<Option<(T, Vec<u8>)>, WireError> {
+    let mut lengths = [0_u8; 8];
+    if !fill(pipe, &mut lengths)? {
+        return Ok(None);
+    }
+    let [a, b, c, d, e, f, g, h] = lengths;
+    let json_len = u32::from_be_bytes([a, b, c, d]) as usize;
+    let raw_len = u32::from_be_bytes([e, f, g, h]) as usize;
+    if json_len + raw_len > MAX_FRAME {
+        return Err(WireError::TooLarge(json_len + raw_len));
+    }
+    let mut frame = vec![0; json_len + raw_len];
+    if !fill(pipe, &mut frame)? && !frame.is_empty() {
+        return Err(WireError::Cut);
+    }
+    let raw = frame.split_off(json_len);
+    Ok(Some((serde_json::from_slice(&frame)?, raw)))
+}
+
+/// Fills the buffer; false when the pipe was closed before the first byte.
+fn fill(pipe: &mut impl Read, buffer: &mut [u8]) -> Result<bool, WireError> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match pipe.read(&mut buffer[done..]) {
+            Ok(0) if done == 0 => return Ok(false),
+            Ok(0) => return Err(WireError::Cut),
+            Ok(n) => done += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(WireError::Pipe(error)),
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Failure;
+
+    fn round_trip(message: &Message, raw: &[u8]) -> (Message, Vec<u8>) {
+        let mut pipe = Vec::new();
+        write(&mut pipe, message, raw).expect("a small message");
+        let mut pipe = &pipe[..];
+        let back = read(&mut pipe).expect("what was written").expect("one message");
+        assert!(read::<Message>(&mut pipe).expect("a clean end").is_none());
+        back
+    }
+
+    #[test]
+    fn messages_survive_the_pipe() {
+        let rows = Message::Rows {
+            columns: vec!["name".into(), "price".into()],
+            rows: vec![Row { cells: vec![Some("Stühle".into()), None], page: 0 }],
+        };
+        let (back, raw) = round_trip(&rows, b"\0raw");
+        assert_eq!(format!("{back:?}"), format!("{rows:?}"));
+        assert_eq!(raw, b"\0raw");
+        let end = Message::End(Verdict::failed(Failure::Network, "no route"));
+        assert_eq!(format!("{:?}", round_trip(&end, b"").0), format!("{end:?}"));
+    }
+
+    #[test]
+    fn a_hostile_child_gets_an_error_not_memory() {
+        let huge = [0xff_u8; 8];
+        assert!(matches!(read::<Message>(&mut &huge[..]), Err(WireError::TooLarge(_))));
+        let half = [0, 0, 0, 9, 0, 0, 0, 0, b'{'];
+        assert!(matches!(read::<Message>(&mut &half[..]), Err(WireError::Cut)));
+        let cut_header = [0, 0, 0];
+        assert!(matches!(read::<Message>(&mut &cut_header[..]), Err(WireError::Cut)));
+        let no_json = [0, 0, 0, 2, 0, 0, 0, 0, b'n', b'o'];
+        assert!(matches!(read::<Message>(&mut &no_json[..]), Err(WireError::Garbled(_))));
+        let empty_json = [0_u8; 8];
+        assert!(matches!(read::<Message>(&mut &empty_json[..]), Err(WireError::Garbled(_))));
+    }
+
+    #[test]
+    fn printing_an_assignment_does_not_print_its_secrets() {
+        let secrets = Secrets(BTreeMap::from([("shop".to_owned(), "hunter2".to_owned())]));
+        assert_eq!(format!("{secrets:?}"), r#"{"shop"}"#);
+    }
+}
