@@ -9,3 +9,6 @@
 
 pub mod model;
 pub mod page;
+pub mod induce;
+pub mod extract;
+pub mod cli;
