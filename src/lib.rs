@@ -8,6 +8,13 @@
 //! The child has no database. The daemon fetches nothing and parses no HTML of strangers.
 
 pub mod model;
+pub mod due;
 pub mod page;
+pub mod induce;
+pub mod extract;
 pub mod judge;
+pub mod config;
+pub mod taskdir;
 pub mod wire;
+pub mod store;
+pub mod cli;

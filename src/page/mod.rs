@@ -3,7 +3,9 @@
 pub mod charset;
 pub mod tree;
 mod build;
+pub mod tokens;
 pub mod select;
 
 pub use select::Selector;
+pub use tokens::Tokens;
 pub use tree::{NodeId, Tree};

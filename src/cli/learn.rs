@@ -1,0 +1,132 @@
+//! `pieme learn`: the lists of a page, best first.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use serde_json::{Value, json};
+
+use super::{print, read_page, refuse};
+use crate::extract::visible;
+use crate::induce::{self, Candidate, LearnOptions};
+use crate::model::Table;
+
+/// Find the lists of a page, best first
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme learn hotels.html                           show the five likeliest lists
+  pieme learn hotels.html --pick 1 -o template.json take the first one
+  pieme learn page1.html page2.html --json          further pages of the same kind make it surer")]
+pub struct Args {
+    /// The page, and further pages of the same kind
+    #[arg(required = true, value_name = "PAGE")]
+    pages: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// How many candidates to show
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    top: usize,
+    /// Who may propose rows
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    method: Method,
+    /// How many records the list has, if you know
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+    /// Where the page came from
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Take this candidate, counted from 1
+    #[arg(long, value_name = "K", requires = "output")]
+    pick: Option<usize>,
+    /// Where to write the picked template
+    #[arg(short, long, value_name = "FILE", requires = "pick")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    Auto,
+    Siblings,
+}
+
+pub fn run(args: Args) -> u8 {
+    let mut pages = Vec::new();
+    for path in &args.pages {
+        match read_page(path) {
+            Ok(page) => pages.push(page),
+            Err(sentence) => return refuse(&sentence),
+        }
+    }
+    let method = match args.method {
+        Method::Auto => induce::Method::Auto,
+        Method::Siblings => induce::Method::Siblings,
+    };
+    let top = args.top.max(args.pick.unwrap_or(0));
+    let candidates = induce::learn(&pages, &LearnOptions { top, method, rows: args.rows });
+    if let (Some(pick), Some(output)) = (args.pick, &args.output) {
+        let Some(picked) = pick.checked_sub(1).and_then(|place| candidates.get(place)) else {
+            return refuse(&format!("there is no candidate {pick}: the page has {}", candidates.len()));
+        };
+        if let Err(error) = std::fs::write(output, picked.template.to_json()) {
+            return refuse(&format!("cannot write {}: {error}", output.display()));
+        }
+    }
+    if args.json {
+        print(&as_json(&candidates).to_string());
+    } else if args.pick.is_none() {
+        show(&candidates);
+    }
+    0
+}
+
+fn as_json(candidates: &[Candidate]) -> Value {
+    let list: Vec<Value> = candidates
+        .iter()
+        .enumerate()
+        .map(|(i, it)| {
+            json!({
+                "rank": i + 1,
+                "method": it.method,
+                "rows": it.table.rows.len(),
+                "score": it.score,
+                "template": it.template.to_string(),
+                "columns": it.table.columns,
+                "records": it.table.records(),
+            })
+        })
+        .collect();
+    json!({ "candidates": list })
+}
+
+/// Rows of a candidate that a person sees, and columns.
+const SHOWN_ROWS: usize = 4;
+const SHOWN_COLUMNS: usize = 6;
+
+fn show(candidates: &[Candidate]) {
+    if candidates.is_empty() {
+        print("No list on this page: nothing comes back at least twice with text in it.");
+    }
+    for (i, it) in candidates.iter().enumerate() {
+        print(&format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
+        print(&preview(&visible(&it.table, &it.template)));
+    }
+}
+
+pub(super) fn preview(table: &Table) -> String {
+    let mut drawn = comfy_table::Table::new();
+    drawn.load_style(UTF8_FULL_CONDENSED);
+    drawn.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    drawn.set_header(table.columns.iter().take(SHOWN_COLUMNS));
+    for row in table.rows.iter().take(SHOWN_ROWS) {
+        drawn.add_row(row.cells.iter().take(SHOWN_COLUMNS).map(|cell| short(cell.as_deref().unwrap_or(""))));
+    }
+    let rest = table.columns.len().saturating_sub(SHOWN_COLUMNS);
+    let more = if rest > 0 { format!("\n   and {rest} more columns") } else { String::new() };
+    format!("{drawn}{more}")
+}
+
+fn short(text: &str) -> String {
+    const MAX: usize = 40;
+    if text.chars().count() <= MAX { text.to_owned() } else { text.chars().take(MAX - 1).chain(['…']).collect() }
+}

@@ -1,0 +1,206 @@
+//! Rows into columns: each row's leaves are laid beside the columns found so far.
+
+use std::collections::{HashMap, HashSet};
+
+use super::features::sample;
+use super::leaf::{Leaf, LeafKind, PathId, Paths};
+use super::profile::{Profile, value_type};
+
+/// Columns of one row set; further leaves find no column.
+const MAX_COLUMNS: usize = 200;
+/// A column found in a smaller share of the rows is noise (learn-notes 2.4), on lists of at least five.
+const MIN_SHARE: f64 = 0.04;
+
+// The weights of learn-notes 2.4.
+const KNOWN_PATH: f64 = 0.7;
+const PATH_SHARE: f64 = 0.3;
+const MIN_PATH: f64 = 0.35;
+const CLASS: f64 = 0.6;
+const VALUE: f64 = 0.8;
+const TYPE: f64 = 0.3;
+const NOT_THE_LABEL: f64 = 0.35;
+const GAP: f64 = 0.45;
+
+/// Rows laid out: for each row, for each column, which of its leaves.
+pub struct Alignment {
+    pub columns: Vec<Profile>,
+    pub cells: Vec<Vec<Option<usize>>>,
+}
+
+/// Lays rows out in columns. The row at three quarters of the length order starts; each further one is aligned to what
+/// there is, and may add columns. Then all are aligned once more, to the finished columns.
+pub fn align(rows: &[Vec<Leaf>], paths: &mut Paths) -> Alignment {
+    let mut by_length: Vec<usize> = (0..rows.len()).collect();
+    by_length.sort_by_key(|&i| (rows[i].len(), i));
+    let Some(&seed) = by_length.get(by_length.len() * 3 / 4) else {
+        return Alignment { columns: Vec::new(), cells: Vec::new() };
+    };
+    let all: Vec<usize> = (0..rows.len()).filter(|&i| i != seed).collect();
+    let mut columns: Vec<Profile> = Vec::new();
+    for i in std::iter::once(seed).chain(sample(&all)) {
+        grow(&mut columns, &rows[i], paths);
+    }
+    let sampled = sample(&all).len() + 1;
+    if sampled >= 5 {
+        columns.retain(|column| f64::from(column.count) >= MIN_SHARE * sampled as f64);
+    }
+    let mut aligner = Aligner::new(columns);
+    let cells: Vec<Vec<Option<usize>>> = rows.iter().map(|row| aligner.align(row, paths)).collect();
+    recount(rows, cells, aligner.columns)
+}
+
+/// Counts anew from the final cells, and drops columns that came out empty.
+fn recount(rows: &[Vec<Leaf>], cells: Vec<Vec<Option<usize>>>, columns: Vec<Profile>) -> Alignment {
+    let mut counted: Vec<Profile> = columns.iter().map(|column| Profile::new(column.kind)).collect();
+    for (row, cells) in rows.iter().zip(&cells) {
+        for (column, cell) in counted.iter_mut().zip(cells) {
+            if let Some(leaf) = cell {
+                column.add(&row[*leaf]);
+            }
+        }
+    }
+    let kept: Vec<usize> = (0..counted.len()).filter(|&i| counted[i].count > 0).collect();
+    let cells = cells.iter().map(|row| kept.iter().map(|&i| row[i]).collect()).collect();
+    counted.retain(|column| column.count > 0);
+    Alignment { columns: counted, cells }
+}
+
+/// Aligns one row and takes it in: matched leaves are counted, others become columns at their place.
+fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) {
+    let pairs = best_pairs(columns, row, paths);
+    let mut merged: Vec<Profile> = Vec::with_capacity(columns.len() + 4);
+    let mut old = std::mem::take(columns).into_iter();
+    let mut taken = 0;
+    for (leaf, column) in row.iter().zip(pairs) {
+        match column {
+            Some(column) => {
+                merged.extend(old.by_ref().take(column - taken));
+                taken = column + 1;
+                let mut profile = old.next().expect("matched columns ascend within the list");
+                profile.add(leaf);
+                merged.push(profile);
+            }
+            None if merged.len() + old.len() < MAX_COLUMNS => {
+                let mut profile = Profile::new(leaf.kind);
+                profile.add(leaf);
+                merged.push(profile);
+            }
+            None => {}
+        }
+    }
+    merged.extend(old);
+    *columns = merged;
+}
+
+/// Aligns rows to columns that no longer change; rows of the same build are aligned once.
+pub struct Aligner {
+    pub columns: Vec<Profile>,
+    anchors: HashSet<u64>,
+    known: HashMap<Vec<Build>, Vec<Option<usize>>>,
+    weight: f64,
+}
+
+type Build = (LeafKind, PathId, PathId, u64);
+
+impl Aligner {
+    pub fn new(columns: Vec<Profile>) -> Aligner {
+        let anchors = columns.iter().flat_map(Profile::anchors).collect();
+        let weight = columns.iter().map(|column| f64::from(column.count)).sum();
+        Aligner { columns, anchors, known: HashMap::new(), weight }
+    }
+
+    /// Of each column: which leaf of the row, if any.
+    pub fn align(&mut self, row: &[Leaf], paths: &mut Paths) -> Vec<Option<usize>> {
+        let anchor = |print: u64| if self.anchors.contains(&print) { print } else { 0 };
+        let build: Vec<Build> =
+            row.iter().map(|leaf| (leaf.kind, leaf.path, leaf.class_path, anchor(leaf.print))).collect();
+        if let Some(known) = self.known.get(&build) {
+            return known.clone();
+        }
+        let mut cells = vec![None; self.columns.len()];
+        for (leaf, column) in best_pairs(&self.columns, row, paths).into_iter().enumerate() {
+            if let Some(column) = column {
+                cells[column] = Some(leaf);
+            }
+        }
+        self.known.insert(build, cells.clone());
+        cells
+    }
+
+    /// How well a row fits, 0 to 1: the harmonic mean of what was found of the template (half credit where the path is new)
+    /// and what was explained of the row.
+    pub fn quality(&self, row: &[Leaf], cells: &[Option<usize>]) -> f64 {
+        let mut found = 0.0;
+        let mut matched = 0;
+        for (column, cell) in self.columns.iter().zip(cells) {
+            if let Some(leaf) = cell {
+                let credit = if column.path_share(row[*leaf].path).is_some() { 1.0 } else { 0.5 };
+                found += credit * f64::from(column.count);
+                matched += 1;
+            }
+        }
+        if matched == 0 || self.weight <= 0.0 {
+            return 0.0;
+        }
+        let found = found / self.weight;
+        let explained = f64::from(matched) / row.len().max(1) as f64;
+        2.0 * found * explained / (found + explained)
+    }
+}
+
+/// The best order-keeping pairing: of each leaf, its column.
+fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Option<usize>> {
+    let (n, m) = (row.len(), columns.len());
+    let most = f64::from(columns.iter().map(|column| column.count).max().unwrap_or(1).max(1));
+    let skip: Vec<f64> = columns.iter().map(|column| -GAP * (0.35 + 0.65 * f64::from(column.count) / most)).collect();
+    let labels: Vec<bool> = columns.iter().map(Profile::is_label).collect();
+    let width = m + 1;
+    let mut best = vec![0.0_f64; (n + 1) * width];
+    let mut fits = vec![f64::NEG_INFINITY; n * m];
+    for j in 0..m {
+        best[j + 1] = best[j] + skip[j];
+    }
+    for i in 0..n {
+        best[(i + 1) * width] = best[i * width] - GAP;
+        let kind = value_type(&row[i].value);
+        for j in 0..m {
+            let fit = fit(&row[i], kind, &columns[j], labels[j], paths);
+            fits[i * m + j] = fit;
+            let without = f64::max(best[(i + 1) * width + j] + skip[j], best[i * width + j + 1] - GAP);
+            best[(i + 1) * width + j + 1] = f64::max(without, best[i * width + j] + fit);
+        }
+    }
+    let mut pairs = vec![None; n];
+    let (mut i, mut j) = (n, m);
+    while i > 0 && j > 0 {
+        let here = best[i * width + j];
+        // On ties the column is skipped: matches go to the left.
+        if here <= best[i * width + j - 1] + skip[j - 1] {
+            j -= 1;
+        } else if here <= best[(i - 1) * width + j] - GAP {
+            i -= 1;
+        } else {
+            (i, j) = (i - 1, j - 1);
+            pairs[i] = fits[i * m + j].is_finite().then_some(j);
+        }
+    }
+    pairs
+}
+
+/// How well a leaf fits a column; minus infinity where it cannot.
+fn fit(leaf: &Leaf, kind: u8, column: &Profile, is_label: bool, paths: &mut Paths) -> f64 {
+    if leaf.kind != column.kind {
+        return f64::NEG_INFINITY;
+    }
+    let path = match column.path_share(leaf.path) {
+        Some(share) => KNOWN_PATH + PATH_SHARE * share,
+        None => KNOWN_PATH * paths.overlap(leaf.path, column.main_path()),
+    };
+    if path < MIN_PATH {
+        return f64::NEG_INFINITY;
+    }
+    let same_value = column.value_share(leaf.print);
+    let other_label = if is_label && same_value == 0.0 { NOT_THE_LABEL } else { 0.0 };
+    path + CLASS * column.class_share(leaf.class_path) + VALUE * same_value + TYPE * column.type_share(kind)
+        - other_label
+}

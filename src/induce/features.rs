@@ -1,0 +1,276 @@
+//! What can be measured of a row set: how much of the page it holds, how alike its rows are, how much varies in them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::find::{RowSet, View};
+use crate::page::NodeId;
+use crate::page::tokens::{Span, TokenKind};
+
+/// Rows that are looked at, spread over the list: more change no score by a visible amount and cost time.
+const MAX_SAMPLE: usize = 60;
+/// A single huge row counts as so many middling ones in the coverage.
+const MAX_ROW_WEIGHT: f64 = 2.5;
+
+#[derive(Clone, Debug)]
+pub struct Features {
+    pub rows: usize,
+    /// Share of the page's text weight.
+    pub coverage: f64,
+    /// How much of its slots a row shares with the rows' common core.
+    pub sameness: f64,
+    /// How many slots vary from row to row.
+    pub variety: f64,
+    /// Share of distinct row texts.
+    pub distinct: f64,
+    /// Row tokens per token between the first row's start and the last row's end.
+    pub compact: f64,
+    /// Standard deviation over mean of the rows' token lengths (Shi's dispersion).
+    pub dispersion: f64,
+    /// 1 inside a menu, footer or the like, less the farther off it says so.
+    pub navigation: f64,
+    /// Rows are hardly more than one link's text.
+    pub bare_links: bool,
+    /// Share of rows that are lines of a grid: their cells are the records.
+    pub grid_lines: f64,
+    pub rotation: f64,
+}
+
+/// Measures row sets of one page; keeps what they share.
+pub struct Meter<'v, 't> {
+    view: &'v View<'t>,
+    page_weight: f64,
+    paths: HashMap<(u32, u32), u32>,
+}
+
+impl<'v, 't> Meter<'v, 't> {
+    pub fn new(view: &'v View<'t>) -> Meter<'v, 't> {
+        let page_weight = f64::from(view.tokens.weight(view.tokens.all()).max(1));
+        Meter { view, page_weight, paths: HashMap::new() }
+    }
+
+    pub fn measure(&mut self, set: &RowSet) -> Features {
+        let sample = sample(&set.rows);
+        let slots: Vec<RowSlots> = sample.iter().map(|&row| self.slots(row)).collect();
+        Features {
+            rows: set.rows.len(),
+            coverage: self.coverage(&set.rows),
+            sameness: mean(&row_sameness(&slots)),
+            variety: variety(&slots),
+            distinct: slots.iter().map(|it| it.print).collect::<HashSet<_>>().len() as f64 / slots.len().max(1) as f64,
+            compact: compact(&set.rows),
+            dispersion: dispersion(&set.rows),
+            navigation: self.navigation(set),
+            bare_links: self.bare_links(&sample),
+            grid_lines: self.grid_lines(&sample),
+            rotation: set.rotation,
+        }
+    }
+
+    fn coverage(&self, rows: &[Span]) -> f64 {
+        let mut weights: Vec<f64> = rows.iter().map(|&row| f64::from(self.view.tokens.weight(row))).collect();
+        weights.sort_unstable_by(f64::total_cmp);
+        let most = MAX_ROW_WEIGHT * weights[weights.len() / 2];
+        weights.iter().map(|weight| weight.min(most)).sum::<f64>() / self.page_weight
+    }
+
+    /// A slot is a tag path inside the row and how many times it has come before.
+    fn slots(&mut self, row: Span) -> RowSlots {
+        let mut open: Vec<u32> = Vec::new();
+        let mut ordinals: HashMap<u32, u32> = HashMap::new();
+        let mut slots = Vec::new();
+        let mut print: u64 = 0;
+        for i in row.start..row.stop {
+            let token = &self.view.tokens.list[i as usize];
+            match token.kind {
+                TokenKind::Open => {
+                    let above = open.last().copied().unwrap_or(0);
+                    let next = self.paths.len() as u32 + 1;
+                    open.push(*self.paths.entry((above, self.view.tag(token.node))).or_insert(next));
+                }
+                TokenKind::Close => {
+                    open.pop();
+                }
+                TokenKind::Text => {
+                    let path = open.last().copied().unwrap_or(0);
+                    let ordinal = ordinals.entry(path).or_default();
+                    slots.push(((path, *ordinal), self.view.tokens.print(i)));
+                    *ordinal += 1;
+                    print = print.rotate_left(7) ^ self.view.tokens.print(i);
+                }
+                TokenKind::Line => {}
+            }
+        }
+        RowSlots { slots, print }
+    }
+
+    fn navigation(&self, set: &RowSet) -> f64 {
+        let tree = self.view.tree();
+        let first = self.view.tokens.list[set.rows[0].start as usize].node;
+        let above: Vec<NodeId> = std::iter::once(first).chain(tree.ancestors(first)).take(7).collect();
+        let is_tagged =
+            |&(_, &node): &(usize, &NodeId)| matches!(tree.tag(node), "nav" | "footer" | "header" | "aside");
+        let tagged = above.iter().enumerate().find(is_tagged);
+        let named = above.iter().enumerate().find(|&(_, &node)| is_named_navigation(self.view, node));
+        let by_tag = tagged.map_or(0.0, |(steps, _)| if steps <= 4 { 1.0 } else { 0.6 });
+        let by_name = named.map_or(0.0, |(steps, _)| if steps <= 3 { 1.0 } else { 0.5 });
+        f64::max(by_tag, by_name)
+    }
+
+    fn bare_links(&self, sample: &[Span]) -> bool {
+        let (mut linked, mut all, mut texts) = (0, 0, 0);
+        for &row in sample {
+            let mut links = 0_usize;
+            for i in row.start..row.stop {
+                let token = &self.view.tokens.list[i as usize];
+                let is_link = self.view.tree().tag(token.node) == "a";
+                match token.kind {
+                    TokenKind::Open if is_link => links += 1,
+                    TokenKind::Close if is_link => links = links.saturating_sub(1),
+                    TokenKind::Text => {
+                        let weight = self.view.tokens.weight(Span { start: i, stop: i + 1 });
+                        texts += 1;
+                        all += weight;
+                        linked += if links > 0 { weight } else { 0 };
+                    }
+                    TokenKind::Open | TokenKind::Close | TokenKind::Line => {}
+                }
+            }
+        }
+        f64::from(linked) >= 0.9 * f64::from(all) && f64::from(texts) < 2.2 * sample.len() as f64
+    }
+
+    fn grid_lines(&self, sample: &[Span]) -> f64 {
+        let lines = sample.iter().filter(|&&row| self.is_grid_line(row)).count();
+        lines as f64 / sample.len().max(1) as f64
+    }
+
+    /// Alone in its row, and, below single children, made of at least two children of one tag and one shape.
+    fn is_grid_line(&self, row: Span) -> bool {
+        let mut node = self.view.tokens.list[row.start as usize].node;
+        if self.view.span(node) != row {
+            return false;
+        }
+        loop {
+            let items: Vec<NodeId> = self.view.items(node).take(40).collect();
+            match items.as_slice() {
+                [] => return false,
+                &[only] if self.view.tree().element(only).is_some() => node = only,
+                &[_] => return false,
+                &[first, ref rest @ ..] => {
+                    return self.view.shape_len(first) >= 3
+                        && rest.iter().all(|&it| {
+                            self.view.tag(it) == self.view.tag(first) && self.view.shape_overlap(first, it) >= 0.7
+                        });
+                }
+            }
+        }
+    }
+}
+
+struct RowSlots {
+    slots: Vec<((u32, u32), u64)>,
+    print: u64,
+}
+
+/// At most [`MAX_SAMPLE`] of the rows, evenly spread.
+pub fn sample<T: Copy>(rows: &[T]) -> Vec<T> {
+    if rows.len() <= MAX_SAMPLE {
+        return rows.to_vec();
+    }
+    (0..MAX_SAMPLE).map(|i| rows[i * rows.len() / MAX_SAMPLE]).collect()
+}
+
+fn row_sameness(rows: &[RowSlots]) -> Vec<f64> {
+    let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
+    for (slot, _) in rows.iter().flat_map(|row| &row.slots) {
+        *counts.entry(*slot).or_default() += 1;
+    }
+    let core = counts.values().filter(|&&count| count * 2 >= rows.len()).count();
+    let of_row = |row: &RowSlots| {
+        let shared = row.slots.iter().filter(|(slot, _)| counts[slot] * 2 >= rows.len()).count();
+        let all = row.slots.len() + core - shared;
+        if all == 0 { 1.0 } else { shared as f64 / all as f64 }
+    };
+    rows.iter().map(of_row).collect()
+}
+
+fn variety(rows: &[RowSlots]) -> f64 {
+    let mut values: HashMap<(u32, u32), Vec<u64>> = HashMap::new();
+    for &(slot, print) in rows.iter().flat_map(|row| &row.slots) {
+        values.entry(slot).or_default().push(print);
+    }
+    let n = rows.len() as f64;
+    let of_slot = |prints: &mut Vec<u64>| {
+        let count = prints.len();
+        prints.sort_unstable();
+        prints.dedup();
+        let varies = (prints.len() - 1) as f64 / (count - 1) as f64;
+        (count as f64 / n, varies)
+    };
+    let mut parts: Vec<f64> = values
+        .values_mut()
+        .filter(|prints| prints.len() >= 2 && prints.len() as f64 >= 0.3 * n)
+        .map(|prints| {
+            let (presence, varies) = of_slot(prints);
+            presence * varies
+        })
+        .collect();
+    // Summed in a fixed order, so that equal pages have equal scores to the last bit.
+    parts.sort_unstable_by(f64::total_cmp);
+    parts.iter().sum()
+}
+
+fn compact(rows: &[Span]) -> f64 {
+    let covered: u32 = rows.iter().map(|row| row.stop - row.start).sum();
+    let start = rows.iter().map(|row| row.start).min().unwrap_or(0);
+    let stop = rows.iter().map(|row| row.stop).max().unwrap_or(1);
+    f64::from(covered) / f64::from((stop - start).max(1))
+}
+
+fn dispersion(rows: &[Span]) -> f64 {
+    let lengths: Vec<f64> = rows.iter().map(|row| f64::from(row.stop - row.start)).collect();
+    let mean = mean(&lengths);
+    let variance = lengths.iter().map(|length| (length - mean).powi(2)).sum::<f64>() / lengths.len().max(1) as f64;
+    if mean > 0.0 { variance.sqrt() / mean } else { 0.0 }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Words in ids and classes that say “not the list itself” (learn-notes 2.3; they matter little, for the top five only).
+const NAVIGATION_WORDS: [&str; 26] = [
+    "nav",
+    "menu",
+    "breadcrumb",
+    "footer",
+    "sidebar",
+    "side-bar",
+    "pagin",
+    "pager",
+    "toolbar",
+    "header",
+    "tagcloud",
+    "tag-cloud",
+    "social",
+    "widget",
+    "related",
+    "facet",
+    "filter",
+    "dropdown",
+    "slider",
+    "ticker",
+    "popular",
+    "share",
+    "banner",
+    "carousel",
+    "cookie",
+    "tabs",
+];
+
+fn is_named_navigation(view: &View<'_>, node: NodeId) -> bool {
+    let tree = view.tree();
+    let names = tree.classes(node).chain(tree.attribute(node, "id"));
+    let mut names = names.map(str::to_ascii_lowercase);
+    names.any(|name| NAVIGATION_WORDS.iter().any(|word| name.contains(word)))
+}

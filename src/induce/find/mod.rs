@@ -1,0 +1,93 @@
+//! Where the rows might be: each finder turns a page into row sets, and none of them judges.
+
+pub mod shape;
+mod siblings;
+mod groups;
+mod grids;
+mod lines;
+
+use std::collections::HashSet;
+
+pub use shape::View;
+
+use crate::page::tokens::Span;
+
+/// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines.
+#[derive(Clone, Debug)]
+pub struct RowSet {
+    pub finder: Finder,
+    pub rows: Vec<Span>,
+    /// How much the cut of the rows looks shifted against the records: 0 is not at all (groups only).
+    pub rotation: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finder {
+    /// One sibling a record.
+    Siblings,
+    /// Several siblings a record.
+    Groups,
+    /// Records under several parents.
+    Grid,
+    /// Lines of a `<pre>`.
+    Lines,
+}
+
+impl Finder {
+    pub fn name(self) -> &'static str {
+        match self {
+            Finder::Siblings => "siblings",
+            Finder::Groups => "groups",
+            Finder::Grid => "grid",
+            Finder::Lines => "lines",
+        }
+    }
+}
+
+/// A list holds at least this share of the page's text; below it stand thousands of inner lists (learn-notes 2.2, 7).
+const MIN_COVERAGE: f64 = 0.01;
+
+/// All row sets of the page: at least two rows each, every row with text, none twice.
+pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
+    let mut found = Found::new(view);
+    let tree = view.tree();
+    for parent in tree.subtree(tree.root()) {
+        let span = view.span(parent);
+        if tree.element(parent).is_none() || f64::from(view.tokens.weight(span)) < found.min_weight {
+            continue;
+        }
+        let items = siblings::Items::of(view, parent);
+        if items.nodes.len() >= 2 {
+            siblings::find(view, &items, &mut found);
+            groups::find(view, &items, &mut found);
+        }
+    }
+    grids::find(view, &mut found);
+    lines::find(view, &mut found);
+    found.sets
+}
+
+/// Collects row sets and drops what is no list.
+struct Found<'v, 't> {
+    view: &'v View<'t>,
+    min_weight: f64,
+    sets: Vec<RowSet>,
+    seen: HashSet<Vec<Span>>,
+}
+
+impl<'v, 't> Found<'v, 't> {
+    fn new(view: &'v View<'t>) -> Found<'v, 't> {
+        let page_weight = view.tokens.weight(view.tokens.all());
+        let min_weight = (f64::from(page_weight) * MIN_COVERAGE).max(1.0);
+        Found { view, min_weight, sets: Vec::new(), seen: HashSet::new() }
+    }
+
+    fn add(&mut self, finder: Finder, rows: impl IntoIterator<Item = Span>, rotation: f64) {
+        let rows: Vec<Span> = rows.into_iter().filter(|&row| self.view.tokens.weight(row) > 0).collect();
+        let weight: u32 = rows.iter().map(|&row| self.view.tokens.weight(row)).sum();
+        if rows.len() >= 2 && f64::from(weight) >= self.min_weight && self.seen.insert(rows.clone()) {
+            self.sets.push(RowSet { finder, rows, rotation });
+        }
+    }
+}

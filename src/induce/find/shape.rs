@@ -1,0 +1,238 @@
+//! What a node looks like from above: its tag, its classes, and the tag paths that lead down from it.
+
+use std::collections::HashMap;
+
+use crate::page::tokens::{Span, Tokens};
+use crate::page::{NodeId, Tree};
+
+/// Downward tag paths are this long at most; longer ones tell rows apart that a reader calls alike (learn-notes 2.1).
+const MAX_PATH: u8 = 4;
+/// Two nodes this alike belong to one cluster.
+const ALIKE: f64 = 0.5;
+/// Distinct shapes that are compared with under one parent: it keeps clustering linear (learn-notes 7).
+const MAX_LEADERS: usize = 24;
+
+/// Tags as small numbers; text is a tag of its own.
+pub type Tag = u32;
+pub const TEXT: Tag = 0;
+
+/// A page with the shapes of its nodes.
+pub struct View<'t> {
+    pub tokens: Tokens<'t>,
+    tags: Vec<Tag>,
+    shapes: Vec<u32>,
+    classes: Vec<u32>,
+    shape_sets: Sets,
+    class_sets: Sets,
+}
+
+impl<'t> View<'t> {
+    pub fn new(tree: &'t Tree) -> View<'t> {
+        let tokens = Tokens::new(tree);
+        let mut tag_ids: HashMap<&str, Tag> = HashMap::from([("", TEXT)]);
+        let mut class_ids: HashMap<&str, u32> = HashMap::new();
+        let mut class_sets = Sets::default();
+        let mut tags = Vec::with_capacity(tree.len());
+        let mut classes = Vec::with_capacity(tree.len());
+        for node in tree.subtree(tree.root()) {
+            let next = tag_ids.len() as Tag;
+            tags.push(*tag_ids.entry(tree.tag(node)).or_insert(next));
+            let set = tree
+                .classes(node)
+                .map(|class| {
+                    let next = class_ids.len() as u32;
+                    *class_ids.entry(class).or_insert(next)
+                })
+                .collect();
+            classes.push(class_sets.intern(set));
+        }
+        let (shapes, shape_sets) = shapes_of(&tokens, &tags);
+        View { tokens, tags, shapes, classes, shape_sets, class_sets }
+    }
+
+    pub fn tree(&self) -> &'t Tree {
+        self.tokens.tree
+    }
+
+    pub fn tag(&self, node: NodeId) -> Tag {
+        self.tags[node.index()]
+    }
+
+    /// Equal numbers mean equal sets of classes.
+    pub fn class_set(&self, node: NodeId) -> u32 {
+        self.classes[node.index()]
+    }
+
+    pub fn shape_len(&self, node: NodeId) -> usize {
+        self.shape_sets.get(self.shapes[node.index()]).len()
+    }
+
+    pub fn span(&self, node: NodeId) -> Span {
+        self.tokens.span(node)
+    }
+
+    /// The children that left tokens: elements and texts.
+    pub fn items(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
+        self.tree().children(parent).filter(|&child| {
+            let span = self.span(child);
+            span.start < span.stop
+        })
+    }
+
+    pub fn shape_overlap(&self, a: NodeId, b: NodeId) -> f64 {
+        self.shape_sets.jaccard(self.shapes[a.index()], self.shapes[b.index()])
+    }
+
+    /// 0 when the tags differ, else how much of shape and classes is shared.
+    pub fn alike(&self, a: NodeId, b: NodeId) -> f64 {
+        if self.tag(a) != self.tag(b) {
+            return 0.0;
+        }
+        let (class_a, class_b) = (self.class_set(a), self.class_set(b));
+        let none = self.class_sets.get(class_a).is_empty() && self.class_sets.get(class_b).is_empty();
+        let by_class = if none { 0.5 } else { self.class_sets.jaccard(class_a, class_b) };
+        0.8 * self.shape_overlap(a, b) + 0.2 * by_class
+    }
+
+    /// Leader clustering: each node's cluster, numbered by first appearance.
+    pub fn clusters(&self, nodes: &[NodeId]) -> Vec<u32> {
+        let mut leaders: Vec<NodeId> = Vec::new();
+        let mut seen: HashMap<(Tag, u32, u32), u32> = HashMap::new();
+        let mut clusters = Vec::with_capacity(nodes.len());
+        for &node in nodes {
+            let key = (self.tag(node), self.shapes[node.index()], self.class_set(node));
+            let cluster = *seen.entry(key).or_insert_with(|| {
+                let near = leaders.iter().enumerate().map(|(i, &leader)| (self.alike(leader, node), i));
+                let best = near.fold((0.0, 0), |best, it| if it.0 > best.0 { it } else { best });
+                if best.0 >= ALIKE {
+                    best.1 as u32
+                } else if leaders.len() < MAX_LEADERS {
+                    leaders.push(node);
+                    leaders.len() as u32 - 1
+                } else {
+                    MAX_LEADERS as u32
+                }
+            });
+            clusters.push(cluster);
+        }
+        clusters
+    }
+}
+
+/// Bottom up: a node's paths are its tag, and its tag before each shorter path of a child.
+fn shapes_of(tokens: &Tokens<'_>, tags: &[Tag]) -> (Vec<u32>, Sets) {
+    let tree = tokens.tree;
+    let mut paths = Paths::default();
+    let mut sets = Sets::default();
+    let mut shapes = vec![0; tree.len()];
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
+    for node in tree.subtree(tree.root()).rev() {
+        let span = tokens.span(node);
+        if span.start == span.stop {
+            continue;
+        }
+        let mut inside = std::mem::take(&mut below[node.index()]);
+        inside.sort_unstable();
+        inside.dedup();
+        let tag = tags[node.index()];
+        let mut set = vec![paths.before(tag, None)];
+        for shape in inside {
+            for &path in sets.get(shape) {
+                if paths.length(path) < MAX_PATH {
+                    set.push(paths.before(tag, Some(path)));
+                }
+            }
+        }
+        let shape = sets.intern(set);
+        shapes[node.index()] = shape;
+        if let Some(parent) = tree.parent(node) {
+            below[parent.index()].push(shape);
+        }
+    }
+    (shapes, sets)
+}
+
+#[derive(Default)]
+struct Paths {
+    ids: HashMap<(Tag, Option<u32>), u32>,
+    lengths: Vec<u8>,
+}
+
+impl Paths {
+    fn before(&mut self, tag: Tag, path: Option<u32>) -> u32 {
+        let length = path.map_or(1, |path| self.length(path) + 1);
+        let next = self.lengths.len() as u32;
+        let id = *self.ids.entry((tag, path)).or_insert(next);
+        if id == next {
+            self.lengths.push(length);
+        }
+        id
+    }
+
+    fn length(&self, path: u32) -> u8 {
+        self.lengths[path as usize]
+    }
+}
+
+/// Sets of numbers, each kept once, sorted.
+#[derive(Default)]
+struct Sets {
+    ids: HashMap<Box<[u32]>, u32>,
+    sets: Vec<Box<[u32]>>,
+}
+
+impl Sets {
+    fn intern(&mut self, mut set: Vec<u32>) -> u32 {
+        set.sort_unstable();
+        set.dedup();
+        if let Some(&id) = self.ids.get(set.as_slice()) {
+            return id;
+        }
+        let id = self.sets.len() as u32;
+        let set: Box<[u32]> = set.into();
+        self.sets.push(set.clone());
+        self.ids.insert(set, id);
+        id
+    }
+
+    fn get(&self, id: u32) -> &[u32] {
+        self.sets.get(id as usize).map_or(&[], |set| set)
+    }
+
+    fn jaccard(&self, a: u32, b: u32) -> f64 {
+        if a == b {
+            return 1.0;
+        }
+        let (a, b) = (self.get(a), self.get(b));
+        let (mut i, mut j, mut both) = (0, 0, 0);
+        while i < a.len() && j < b.len() {
+            match a[i].cmp(&b[j]) {
+                std::cmp::Ordering::Less => i += 1,
+                std::cmp::Ordering::Greater => j += 1,
+                std::cmp::Ordering::Equal => {
+                    both += 1;
+                    i += 1;
+                    j += 1;
+                }
+            }
+        }
+        let all = a.len() + b.len() - both;
+        if all == 0 { 1.0 } else { both as f64 / all as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alike_items_share_a_cluster_and_others_do_not() {
+        let tree = Tree::parse(
+            "<ul><li><a>x</a><b>1</b><li><a>y</a><b>2</b><li><a>z</a><li><img><p><i>ad</i></p><div><em>!</em></div></ul>",
+        );
+        let view = View::new(&tree);
+        let ul = tree.elements("ul").next().expect("the page has a list");
+        let items: Vec<NodeId> = view.items(ul).collect();
+        assert_eq!(view.clusters(&items), [0, 0, 0, 1]);
+    }
+}

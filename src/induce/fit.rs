@@ -1,0 +1,172 @@
+//! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
+
+use std::collections::HashMap;
+
+use super::align::Aligner;
+use super::columns::LaidRow;
+use super::features::sample;
+use super::find::{View, row_sets};
+use super::leaf::{Paths, leaves};
+use super::profile::Profile;
+use super::similarity;
+use super::template::{Part, Template, Variant};
+use crate::page::NodeId;
+use crate::page::tokens::Span;
+
+/// A row counts by how far it fits better than this; with 0.4 half rows were preferred (learn-notes 2.5).
+const MIN_QUALITY: f64 = 0.5;
+/// What the scan over single nodes must reach a row.
+const MIN_SCANNED: f64 = 0.6;
+/// The scan must be this much better than the best list, for it knows nothing of lists.
+const SCAN_BONUS: f64 = 1.2;
+/// Row sets that are laid out in full, after a look at a few rows of each.
+const MAX_LAID_OUT: usize = 12;
+const GLANCE: usize = 6;
+
+/// The rows of a page under one variant of the template.
+pub struct Fit {
+    /// Which of the template's variants fits best.
+    pub variant: usize,
+    pub rows: Vec<LaidRow>,
+    pub similarity: f64,
+    gain: f64,
+    /// Path numbers of the rows' leaves.
+    pub paths: Paths,
+}
+
+/// Lays every variant over the page and keeps the one that gains most.
+pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
+    let sets: Vec<Vec<Span>> = row_sets(view).into_iter().map(|set| set.rows).collect();
+    let fits = template.variants.iter().enumerate().map(|(i, variant)| fit_variant(variant, i, view, &sets));
+    fits.fold(None, |best: Option<Fit>, it| match best {
+        Some(best) if (best.gain, best.similarity) >= (it.gain, it.similarity) => Some(best),
+        _ => Some(it),
+    })
+}
+
+fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Span>]) -> Fit {
+    let mut fitter = Fitter::new(variant, view);
+    let mut glances: Vec<(f64, f64, usize)> = sets
+        .iter()
+        .enumerate()
+        .map(|(i, rows)| {
+            let (gain, mean) = fitter.glance(rows);
+            (gain, mean, i)
+        })
+        .collect();
+    glances.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+    glances.truncate(MAX_LAID_OUT);
+    let mut best: (f64, Vec<Span>) = (0.0, Vec::new());
+    for &(_, _, i) in &glances {
+        let (gain, rows) = fitter.gain(&sets[i], variant.floor);
+        if gain > best.0 {
+            best = (gain, rows);
+        }
+    }
+    let (gain, rows) = fitter.scan(variant);
+    if gain > best.0 * SCAN_BONUS {
+        best = (gain, rows);
+    }
+    let (gain, rows) = best;
+    let similarity = if rows.is_empty() {
+        fitter.distance(variant, glances.iter().map(|&(_, mean, i)| (mean, sets[i].as_slice())))
+    } else {
+        similarity::of_rows(&view.tokens, variant, &rows)
+    };
+    let rows = rows.into_iter().map(|row| fitter.lay(row)).collect();
+    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+}
+
+struct Fitter<'v, 't> {
+    view: &'v View<'t>,
+    aligner: Aligner,
+    paths: Paths,
+    qualities: HashMap<Span, f64>,
+}
+
+impl<'v, 't> Fitter<'v, 't> {
+    fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
+        let mut paths = Paths::default();
+        let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
+        Fitter { view, aligner: Aligner::new(columns), paths, qualities: HashMap::new() }
+    }
+
+    fn lay(&mut self, span: Span) -> LaidRow {
+        let leaves = leaves(&self.view.tokens, span, &mut self.paths);
+        let cells = self.aligner.align(&leaves, &mut self.paths);
+        LaidRow { span, leaves, cells }
+    }
+
+    fn quality(&mut self, span: Span) -> f64 {
+        if let Some(&known) = self.qualities.get(&span) {
+            return known;
+        }
+        let leaves = leaves(&self.view.tokens, span, &mut self.paths);
+        // With more than three leaves to a column the row cannot reach the least quality: no need to align it.
+        let quality = if leaves.len() > self.aligner.columns.len() * 3 {
+            0.0
+        } else {
+            let cells = self.aligner.align(&leaves, &mut self.paths);
+            self.aligner.quality(&leaves, &cells)
+        };
+        self.qualities.insert(span, quality);
+        quality
+    }
+
+    /// Gain and mean quality as a few of the rows promise them.
+    fn glance(&mut self, rows: &[Span]) -> (f64, f64) {
+        let step = rows.len().div_ceil(GLANCE);
+        let looked: Vec<f64> = rows.iter().step_by(step).map(|&row| self.quality(row)).collect();
+        let gain: f64 = looked.iter().map(|quality| (quality - MIN_QUALITY).max(0.0)).sum();
+        let share = rows.len() as f64 / looked.len() as f64;
+        (gain * share, looked.iter().sum::<f64>() / looked.len() as f64)
+    }
+
+    fn gain(&mut self, rows: &[Span], floor: f64) -> (f64, Vec<Span>) {
+        let floor = floor.max(MIN_QUALITY);
+        let mut gain = 0.0;
+        let mut kept = Vec::new();
+        for &row in rows {
+            let quality = self.quality(row);
+            if quality >= floor {
+                gain += quality - MIN_QUALITY;
+                kept.push(row);
+            }
+        }
+        (gain, kept)
+    }
+
+    /// Nodes like the row's own element, wherever they stand: a page may have one record only, and one is no list.
+    fn scan(&mut self, variant: &Variant) -> (f64, Vec<Span>) {
+        let [Part::Element(root)] = variant.parts.as_slice() else { return (0.0, Vec::new()) };
+        let tree = self.view.tree();
+        let mut gain = 0.0;
+        let mut kept: Vec<Span> = Vec::new();
+        let mut inside = NodeId(0);
+        for node in tree.subtree(tree.root()) {
+            let known = |class: &str| root.classes.iter().any(|it| it == class);
+            if node < inside || tree.tag(node) != root.tag || !tree.classes(node).any(known) {
+                continue;
+            }
+            let span = self.view.span(node);
+            if self.view.tokens.weight(span) == 0 {
+                continue;
+            }
+            let quality = self.quality(span);
+            if quality >= variant.floor.max(MIN_SCANNED) {
+                gain += quality - MIN_QUALITY;
+                kept.push(span);
+                inside = tree.end(node);
+            }
+        }
+        (gain, kept)
+    }
+
+    /// The similarity of a page where no row fits: the best list's, less as far as its rows fit worse than a row may.
+    fn distance<'s>(&self, variant: &Variant, lists: impl Iterator<Item = (f64, &'s [Span])>) -> f64 {
+        let near = |(mean, rows): (f64, &[Span])| {
+            similarity::of_rows(&self.view.tokens, variant, &sample(rows)) * (mean / MIN_QUALITY).min(1.0)
+        };
+        lists.map(near).fold(0.0, f64::max)
+    }
+}

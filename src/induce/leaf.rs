@@ -1,0 +1,366 @@
+//! The leaves of a row: its texts and the attributes that carry values, each with the way down to it.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::page::tokens::{Span, TokenKind, Tokens};
+use crate::page::tree::collapse;
+use crate::page::{NodeId, Tree};
+
+/// Attributes that carry values a person may want; `Text` is the text itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeafKind {
+    Text,
+    Href,
+    Src,
+    DataSrc,
+    Alt,
+    Title,
+    Datetime,
+    Content,
+    Value,
+}
+
+impl LeafKind {
+    pub fn attribute(self) -> &'static str {
+        match self {
+            LeafKind::Text => "",
+            LeafKind::Href => "href",
+            LeafKind::Src => "src",
+            LeafKind::DataSrc => "data-src",
+            LeafKind::Alt => "alt",
+            LeafKind::Title => "title",
+            LeafKind::Datetime => "datetime",
+            LeafKind::Content => "content",
+            LeafKind::Value => "value",
+        }
+    }
+}
+
+const ATTRIBUTES: [LeafKind; 8] = [
+    LeafKind::Href,
+    LeafKind::Src,
+    LeafKind::DataSrc,
+    LeafKind::Alt,
+    LeafKind::Title,
+    LeafKind::Datetime,
+    LeafKind::Content,
+    LeafKind::Value,
+];
+
+/// Leaves of one row beyond this are not read: aligning is quadratic in them. The richest row of the corpus has some 150.
+pub const MAX_LEAVES: usize = 300;
+
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    pub kind: LeafKind,
+    /// Tags from the row down to the element that holds the leaf.
+    pub path: PathId,
+    /// The same with classes.
+    pub class_path: PathId,
+    pub value: String,
+    /// Equal values have equal prints.
+    pub print: u64,
+    /// The element that holds it, or the row's parent.
+    pub holder: NodeId,
+    /// The stretch of tokens that a text came from.
+    pub span: Span,
+}
+
+/// The row's leaves, in page order.
+pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Vec<Leaf> {
+    let tree = tokens.tree;
+    let mut leaves = Vec::new();
+    let mut way = Way::new(tokens, row);
+    let mut i = row.start;
+    while i < row.stop && leaves.len() < MAX_LEAVES {
+        let token = &tokens.list[i as usize];
+        match token.kind {
+            TokenKind::Open => {
+                way.enter(tree, token.node, paths);
+                let (path, class_path) = way.here();
+                attributes(tree, token.node, path, class_path, i, &mut leaves);
+            }
+            TokenKind::Close => way.leave(),
+            TokenKind::Text => {
+                let span = Span { start: i, stop: run_end(tokens, i, row.stop) };
+                let (path, class_path) = way.here();
+                let holder = tree.parent(token.node).unwrap_or(tree.root());
+                let value = text(tokens, span);
+                let print = fingerprint(&value);
+                leaves.push(Leaf { kind: LeafKind::Text, path, class_path, value, print, holder, span });
+                for inside in &tokens.slice(span)[1..] {
+                    match inside.kind {
+                        TokenKind::Open => way.enter(tree, inside.node, paths),
+                        TokenKind::Close => way.leave(),
+                        TokenKind::Text | TokenKind::Line => {}
+                    }
+                }
+                i = span.stop;
+                continue;
+            }
+            TokenKind::Line => {}
+        }
+        i += 1;
+    }
+    leaves
+}
+
+pub fn fingerprint(value: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The elements of the row that are open, as paths without and with classes.
+pub struct Way {
+    open: Vec<(PathId, PathId)>,
+    one_root: bool,
+}
+
+impl Way {
+    /// Where a row is one element, its classes say which row it is (first, odd, sold) and not what stands in it.
+    pub fn new(tokens: &Tokens<'_>, row: Span) -> Way {
+        let one_root = tokens.slice(row).first().is_some_and(|first| tokens.span(first.node) == row);
+        Way { open: Vec::new(), one_root }
+    }
+
+    pub fn here(&self) -> (PathId, PathId) {
+        self.open.last().copied().unwrap_or((PathId::TOP, PathId::TOP))
+    }
+
+    pub fn enter(&mut self, tree: &Tree, node: NodeId, paths: &mut Paths) {
+        let (path, class_path) = self.here();
+        let tag = tree.tag(node);
+        let path = paths.below(path, tag);
+        let class_path = if self.open.is_empty() && self.one_root {
+            paths.below(class_path, tag)
+        } else {
+            paths.below(class_path, &class_step(tree, node))
+        };
+        self.open.push((path, class_path));
+    }
+
+    /// Lines of a listing may close what they did not open: then nothing is open.
+    pub fn leave(&mut self) {
+        self.open.pop();
+    }
+}
+
+/// Where a text run that starts at a text token ends: text goes on through bold, italics and the like, but only where plain
+/// text stands beside them (`a <b>b</b> c`); `<b>a</b> <b>b</b>` are two.
+fn run_end(tokens: &Tokens<'_>, start: u32, limit: u32) -> u32 {
+    let tree = tokens.tree;
+    let mut stop = start + 1;
+    let mut depth = 0_i32;
+    let mut i = start + 1;
+    // The text the run has reached so far stood at this depth, counted from the start.
+    let mut last_depth = 0_i32;
+    while i < limit {
+        let token = &tokens.list[i as usize];
+        match token.kind {
+            TokenKind::Open if is_inline(tree.tag(token.node)) => depth += 1,
+            TokenKind::Close if is_inline(tree.tag(token.node)) => depth -= 1,
+            TokenKind::Text => {
+                let lowest =
+                    tokens.list[stop as usize..i as usize].iter().fold((last_depth, last_depth), |(at, low), it| {
+                        let at = if it.kind == TokenKind::Open { at + 1 } else { at - 1 };
+                        (at, low.min(at))
+                    });
+                if lowest.1 < last_depth && lowest.1 < depth {
+                    return stop;
+                }
+                stop = i + 1;
+                last_depth = depth;
+            }
+            TokenKind::Open | TokenKind::Close | TokenKind::Line => return balanced(tokens, start, stop, limit),
+        }
+        i += 1;
+    }
+    balanced(tokens, start, stop, limit)
+}
+
+/// A run that ends inside a bold stretch takes its end tag with it.
+fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
+    let mut depth = 0_i32;
+    for token in &tokens.list[start as usize..stop as usize] {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth -= 1,
+            TokenKind::Text | TokenKind::Line => {}
+        }
+    }
+    while depth > 0 && stop < limit && tokens.list[stop as usize].kind == TokenKind::Close {
+        depth -= 1;
+        stop += 1;
+    }
+    stop
+}
+
+pub fn is_inline(tag: &str) -> bool {
+    matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
+}
+
+/// The text of a stretch as a browser shows it; line ends and block elements part words.
+pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
+    let mut text = String::new();
+    for token in tokens.slice(span) {
+        match token.kind {
+            TokenKind::Text => text.push_str(tokens.raw(token)),
+            TokenKind::Line => text.push(' '),
+            TokenKind::Open | TokenKind::Close => {
+                let tag = tokens.tree.tag(token.node);
+                if !is_inline(tag) && !matches!(tag, "a" | "span") {
+                    text.push(' ');
+                }
+            }
+        }
+    }
+    collapse(&text)
+}
+
+fn attributes(tree: &Tree, node: NodeId, path: PathId, class_path: PathId, at: u32, leaves: &mut Vec<Leaf>) {
+    for kind in ATTRIBUTES {
+        let Some(value) = tree.attribute(node, kind.attribute()) else { continue };
+        let value = value.trim();
+        // A picture inlined as data says nothing about the record.
+        if value.is_empty() || value.starts_with("data:") && kind != LeafKind::Value {
+            continue;
+        }
+        let span = Span { start: at, stop: at };
+        let print = fingerprint(value);
+        leaves.push(Leaf { kind, path, class_path, value: value.to_owned(), print, holder: node, span });
+    }
+}
+
+/// Tag and classes; a class with a digit in it is as a rule made for one element.
+pub fn class_step(tree: &Tree, node: NodeId) -> String {
+    let mut step = tree.tag(node).to_owned();
+    for class in tree.classes(node).filter(|class| !class.bytes().any(|b| b.is_ascii_digit())) {
+        step.push('.');
+        step.push_str(class);
+    }
+    step
+}
+
+/// A way down from the row, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PathId(u32);
+
+impl PathId {
+    /// The row itself, above its first element.
+    pub const TOP: PathId = PathId(0);
+}
+
+/// Ways down, each kept once.
+#[derive(Debug)]
+pub struct Paths {
+    steps: HashMap<String, u32>,
+    names: Vec<String>,
+    ids: HashMap<(PathId, u32), PathId>,
+    /// Of each path: the path above and the last step.
+    list: Vec<(PathId, u32)>,
+    overlaps: HashMap<(PathId, PathId), f64>,
+}
+
+impl Default for Paths {
+    fn default() -> Paths {
+        Paths {
+            steps: HashMap::new(),
+            names: Vec::new(),
+            ids: HashMap::new(),
+            list: vec![(PathId::TOP, 0)],
+            overlaps: HashMap::new(),
+        }
+    }
+}
+
+impl Paths {
+    pub fn below(&mut self, above: PathId, step: &str) -> PathId {
+        let step = match self.steps.get(step) {
+            Some(&id) => id,
+            None => {
+                let id = self.names.len() as u32;
+                self.names.push(step.to_owned());
+                self.steps.insert(step.to_owned(), id);
+                id
+            }
+        };
+        let next = PathId(self.list.len() as u32);
+        let id = *self.ids.entry((above, step)).or_insert(next);
+        if id == next {
+            self.list.push((above, step));
+        }
+        id
+    }
+
+    pub fn parse(&mut self, path: &str) -> PathId {
+        path.split('/').filter(|step| !step.is_empty()).fold(PathId::TOP, |above, step| self.below(above, step))
+    }
+
+    pub fn steps(&self, path: PathId) -> Vec<&str> {
+        self.numbers(path).into_iter().map(|step| self.names[step as usize].as_str()).collect()
+    }
+
+    pub fn print(&self, path: PathId) -> String {
+        self.steps(path).join("/")
+    }
+
+    /// Shared steps at both ends, over the longer path's length.
+    pub fn overlap(&mut self, a: PathId, b: PathId) -> f64 {
+        if let Some(&known) = self.overlaps.get(&(a, b)) {
+            return known;
+        }
+        let (x, y) = (self.numbers(a), self.numbers(b));
+        let short = x.len().min(y.len());
+        let prefix = x.iter().zip(&y).take_while(|(p, q)| p == q).count();
+        let suffix = x.iter().rev().zip(y.iter().rev()).take_while(|(p, q)| p == q).count();
+        let longer = x.len().max(y.len());
+        let share = if longer == 0 { 1.0 } else { (prefix + suffix).min(short) as f64 / longer as f64 };
+        self.overlaps.insert((a, b), share);
+        share
+    }
+
+    fn numbers(&self, mut path: PathId) -> Vec<u32> {
+        let mut steps = Vec::new();
+        while path != PathId::TOP {
+            let (above, step) = self.list[path.0 as usize];
+            steps.push(step);
+            path = above;
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(html: &str, expected: &str) {
+        let tree = Tree::parse(html);
+        let tokens = Tokens::new(&tree);
+        let body = tree.elements("body").next().expect("the parser makes a body");
+        let mut paths = Paths::default();
+        let found: Vec<String> = leaves(&tokens, tokens.span(body), &mut paths)
+            .iter()
+            .map(|leaf| format!("{}{} {:?}", paths.print(leaf.class_path), leaf.kind.attribute(), leaf.value))
+            .collect();
+        assert_eq!(found.join(" | "), expected);
+    }
+
+    #[test]
+    fn bold_words_do_not_break_a_text() {
+        check("<p>a <b>b</b> c<i>d</i></p>", r#"body/p "a b cd""#);
+        check("<p><b>Name:</b> Ann</p>", r#"body/p/b "Name: Ann""#);
+        check("<p><b>x</b> <b>y</b></p>", r#"body/p/b "x" | body/p/b "y""#);
+        check("<p>a<br>b</p>", r#"body/p "a" | body/p "b""#);
+        check("<p>a <b>b<a href=u>c</a></b></p>", r#"body/p "a b" | body/p/b/ahref "u" | body/p/b/a "c""#);
+    }
+
+    #[test]
+    fn links_and_pictures_are_leaves() {
+        check("<a class='x y2' href='/1'><img src=a.png alt=''></a>", r#"body/a.xhref "/1" | body/a.x/imgsrc "a.png""#);
+    }
+}

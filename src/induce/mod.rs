@@ -1,0 +1,153 @@
+//! Learning: page → row sets → the five best → templates. Pure: no clock, no files, no network.
+
+pub mod find;
+mod features;
+mod rank;
+pub mod leaf;
+mod profile;
+pub mod align;
+mod assemble;
+mod split;
+pub mod columns;
+pub mod template;
+mod notation;
+pub mod fit;
+pub mod similarity;
+
+use align::align;
+use columns::{Filler, LaidRow};
+use find::{Finder, RowSet, View};
+use leaf::{Leaf, Paths, leaves};
+use rank::Ranked;
+use template::Template;
+
+use crate::model::{Row, Table};
+use crate::page::Tree;
+use crate::page::tokens::Span;
+
+#[derive(Clone, Debug)]
+pub struct LearnOptions {
+    /// Candidates to return at most.
+    pub top: usize,
+    pub method: Method,
+    /// A person's word on how many records there are: candidates with another count come after those with it.
+    pub rows: Option<usize>,
+}
+
+impl Default for LearnOptions {
+    fn default() -> LearnOptions {
+        LearnOptions { top: 5, method: Method::Auto, rows: None }
+    }
+}
+
+/// Which teachers may propose rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    #[default]
+    Auto,
+    /// One sibling a record, nothing else.
+    Siblings,
+}
+
+/// One guess at the list: its template, and the rows of the first page, hidden columns included.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub method: &'static str,
+    pub score: f64,
+    pub template: Template,
+    pub table: Table,
+}
+
+/// The lists of the first page, best first. Pages after the first are further pages of the same kind.
+pub fn learn(pages: &[Tree], options: &LearnOptions) -> Vec<Candidate> {
+    let Some((first, further)) = pages.split_first() else { return Vec::new() };
+    let view = View::new(first);
+    let further: Vec<View<'_>> = further.iter().map(View::new).collect();
+    shown(&view, options).into_iter().map(|it| candidate(&view, it, &further)).collect()
+}
+
+/// The first is far enough ahead of the second to be published provisionally, before a person has said yes.
+pub fn clearly_ahead(candidates: &[Candidate]) -> bool {
+    match candidates {
+        [] => false,
+        [_] => true,
+        [first, second, ..] => first.score - second.score >= CLEAR_LEAD,
+    }
+}
+
+/// Score is a sum of logarithms, so this is “twice as good”.
+const CLEAR_LEAD: f64 = 0.7;
+
+/// The row sets that would be shown, for `pieme explain`.
+pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<String>)> {
+    let view = View::new(page);
+    let describe = |it: Ranked| {
+        let head =
+            format!("{} {} rows, score {:.2}: {:.3?}", it.set.finder.name(), it.set.rows.len(), it.score, it.features);
+        let rows = it.set.rows.iter().map(|&row| leaf::text(&view.tokens, row)).collect();
+        (head, rows)
+    };
+    shown(&view, options).into_iter().map(describe).collect()
+}
+
+fn shown(view: &View<'_>, options: &LearnOptions) -> Vec<Ranked> {
+    let mut sets = find::row_sets(view);
+    if options.method == Method::Siblings {
+        sets.retain(|set| set.finder == Finder::Siblings);
+    }
+    let mut ranked = rank::ranked(view, sets);
+    if let Some(wanted) = options.rows {
+        // Stable: within both halves the better score stays first.
+        ranked.sort_by_key(|it| it.set.rows.len().abs_diff(wanted) > 0);
+    }
+    rank::shown(&view.tokens, ranked, options.top)
+}
+
+fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
+    let mut paths = Paths::default();
+    let (template, rows) = teach(view, &ranked.set, &mut paths);
+    let template = further.iter().fold(template, |template, view| strengthen(template, view));
+    let table = table(view, &template, 0, &rows, &mut paths);
+    Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
+}
+
+/// Rows into a template: the one way every teacher takes.
+pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec<LaidRow>) {
+    let read: Vec<Vec<Leaf>> = set.rows.iter().map(|&row: &Span| leaves(&view.tokens, row, paths)).collect();
+    let alignment = align(&read, paths);
+    let mut variant = assemble::variant(view, set, &read, &alignment, paths);
+    let laid = set.rows.iter().zip(read).zip(alignment.cells);
+    let rows: Vec<LaidRow> = laid.map(|((&span, leaves), cells)| LaidRow { span, leaves, cells }).collect();
+    let hidden = columns::find(view, &mut variant, &rows, paths);
+    (Template::new(variant, &hidden), rows)
+}
+
+/// Counts the rows of a further page into the slots, so that presence and values rest on more than one page.
+fn strengthen(mut template: Template, view: &View<'_>) -> Template {
+    let Some(fit) = fit::fit(&template, view) else { return template };
+    let variant = &mut template.variants[fit.variant];
+    for (j, slot) in variant.slots.iter_mut().enumerate() {
+        for leaf in fit.rows.iter().filter_map(|row| Some(&row.leaves[row.cells[j]?])) {
+            slot.count += 1;
+            for (list, path) in [(&mut slot.paths, leaf.path), (&mut slot.class_paths, leaf.class_path)] {
+                let path = fit.paths.print(path);
+                if let Some((_, count)) = list.iter_mut().find(|(it, _)| *it == path) {
+                    *count += 1;
+                }
+            }
+            if let Some((_, count)) = slot.values.iter_mut().find(|(value, _)| *value == leaf.value) {
+                *count += 1;
+            }
+        }
+    }
+    variant.rows += fit.rows.len() as u32;
+    template
+}
+
+/// The rows under the template's columns, hidden ones included.
+pub fn table(view: &View<'_>, template: &Template, variant: usize, rows: &[LaidRow], paths: &mut Paths) -> Table {
+    let filler = Filler::new(&template.variants[variant].sources, paths);
+    let fill = |row: &LaidRow| Row { cells: filler.fill(view, row, paths), page: 0 };
+    let columns = template.columns().iter().map(|column| column.name.clone()).collect();
+    Table { columns, rows: rows.iter().map(fill).collect() }
+}

@@ -1,0 +1,196 @@
+//! The one template type: what all rows of a list share, with slots where they differ.
+//!
+//! A template has one or more variants (a shape each: after a redesign the old and the new one are both kept) and one list
+//! of columns, which every variant fills from its own slots. A constant text is an anchor and stays a slot, hidden at
+//! first: were it a condition, “In stock” on every row would be lost on the day one item is sold out.
+
+use serde::{Deserialize, Serialize};
+
+use super::columns::Recipe;
+use super::find::Finder;
+use super::leaf::LeafKind;
+
+/// Of the file; a reader refuses what is newer.
+pub const VERSION: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Template {
+    pub version: u32,
+    columns: Vec<TemplateColumn>,
+    pub variants: Vec<Variant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TemplateColumn {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+}
+
+/// One shape of the rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// How the rows were found where the template was learned.
+    pub finder: Finder,
+    /// How many rows it was learned from.
+    pub rows: u32,
+    /// A row belongs to the list when it fits at least this well.
+    pub floor: f64,
+    /// The tree of fixed parts and slots, in page order.
+    pub parts: Vec<Part>,
+    pub slots: Vec<Slot>,
+    /// Of each column of the template: where its values come from in this shape.
+    pub sources: Vec<Option<Source>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    Element(Element),
+    /// The text of this slot.
+    Slot(usize),
+    /// In some rows only.
+    Optional(Vec<Part>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Element {
+    pub tag: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// Slots that are attributes of this element.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+}
+
+/// What the aligner knows of a slot. Every list is bounded, commonest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slot {
+    pub kind: LeafKind,
+    /// In how many of the rows it was found.
+    pub count: u32,
+    pub paths: Vec<(String, u32)>,
+    pub class_paths: Vec<(String, u32)>,
+    /// Values that came back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<(String, u32)>,
+    pub types: Vec<(u8, u32)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Slot(usize),
+    Derived(Recipe),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    #[error("this is not a template: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("the template's version is {0}; this program reads up to {VERSION}")]
+    Version(u32),
+    #[error("the template is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+impl Template {
+    pub fn new(variant: Variant, hidden: &[bool]) -> Template {
+        let columns = hidden
+            .iter()
+            .enumerate()
+            .map(|(i, &hidden)| TemplateColumn { name: format!("c{}", i + 1), hidden })
+            .collect();
+        Template { version: VERSION, columns, variants: vec![variant] }
+    }
+
+    pub fn from_json(text: &str) -> Result<Template, TemplateError> {
+        let template: Template = serde_json::from_str(text)?;
+        if template.version > VERSION {
+            return Err(TemplateError::Version(template.version));
+        }
+        template.check()?;
+        Ok(template)
+    }
+
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a template is plain data with text keys")
+    }
+
+    pub fn columns(&self) -> &[TemplateColumn] {
+        &self.columns
+    }
+
+    /// An index without a column changes nothing.
+    pub fn rename(&mut self, index: usize, name: &str) {
+        if let Some(column) = self.columns.get_mut(index) {
+            column.name = name.to_owned();
+        }
+    }
+
+    pub fn set_hidden(&mut self, index: usize, hidden: bool) {
+        if let Some(column) = self.columns.get_mut(index) {
+            column.hidden = hidden;
+        }
+    }
+
+    /// A person may have edited the file: every index must lead somewhere.
+    fn check(&self) -> Result<(), TemplateError> {
+        if self.variants.is_empty() {
+            return Err(TemplateError::Damaged("it has no variant"));
+        }
+        for variant in &self.variants {
+            if variant.sources.len() != self.columns.len() {
+                return Err(TemplateError::Damaged("a variant has not one source for each column"));
+            }
+            let slots = variant.slots.len();
+            let mut used = slots_used(&variant.parts);
+            used.extend(variant.sources.iter().flatten().filter_map(Source::slot));
+            if used.into_iter().any(|slot| slot >= slots) {
+                return Err(TemplateError::Damaged("it names a slot that is not there"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    fn slot(&self) -> Option<usize> {
+        match self {
+            Source::Slot(slot) => Some(*slot),
+            Source::Derived(recipe) => recipe.slot(),
+        }
+    }
+}
+
+impl Variant {
+    /// The column that shows the slot as it is.
+    pub fn column_of(&self, slot: usize) -> Option<usize> {
+        self.sources.iter().position(|source| matches!(source, Some(Source::Slot(it)) if *it == slot))
+    }
+}
+
+impl Slot {
+    /// The value that (nearly) all rows share, when there is one.
+    pub fn constant(&self) -> Option<&str> {
+        let (value, count) = self.values.first()?;
+        (self.count >= 2 && *count == self.count).then_some(value)
+    }
+}
+
+fn slots_used(parts: &[Part]) -> Vec<usize> {
+    parts
+        .iter()
+        .flat_map(|part| match part {
+            Part::Element(element) => {
+                let mut used = element.attributes.clone();
+                used.extend(slots_used(&element.parts));
+                used
+            }
+            Part::Slot(slot) => vec![*slot],
+            Part::Optional(parts) => slots_used(parts),
+        })
+        .collect()
+}

@@ -1,0 +1,234 @@
+//! The page as a row of tokens: open tag, close tag, text, and the line ends of `<pre>`.
+//!
+//! Whatever a row of a list is (an element, several siblings, some lines of a listing), it is a stretch of these tokens:
+//! a [`Span`]. Scripts, styles and the like leave no tokens, nor does white space.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::tree::{Kind, NodeId, Tree, collapse, is_blank};
+
+/// A stretch of tokens: `start` is the first, `stop` one past the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    pub start: u32,
+    pub stop: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    Open,
+    Close,
+    Text,
+    /// The end of a line inside `<pre>`.
+    Line,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Token {
+    pub kind: TokenKind,
+    pub node: NodeId,
+    /// Bytes of the text node that a text token stands for: all of it, but inside `<pre>` one line of it.
+    text: (u32, u32),
+}
+
+/// Text longer than this weighs no more: one long article must not outweigh a list (learn-notes 2.1).
+const MAX_WEIGHT: usize = 60;
+
+pub struct Tokens<'t> {
+    pub tree: &'t Tree,
+    pub list: Vec<Token>,
+    /// Of each node: the tokens it covers; an empty span where it was left out.
+    spans: Vec<Span>,
+    /// `weights[i]` = text weight before token i.
+    weights: Vec<u32>,
+    /// Of each token: a fingerprint of its text, 0 for tags.
+    prints: Vec<u64>,
+}
+
+impl<'t> Tokens<'t> {
+    pub fn new(tree: &'t Tree) -> Tokens<'t> {
+        let empty = Span { start: 0, stop: 0 };
+        let mut tokens =
+            Tokens { tree, list: Vec::new(), spans: vec![empty; tree.len()], weights: vec![0], prints: Vec::new() };
+        // Nodes whose close token is still to come, the innermost last; `true` inside <pre>.
+        let mut open: Vec<(NodeId, bool)> = Vec::new();
+        let mut at = NodeId(1);
+        let end = tree.end(tree.root());
+        while at < end {
+            tokens.close_before(at, &mut open);
+            let in_pre = open.last().is_some_and(|&(_, pre)| pre);
+            let start = tokens.list.len() as u32;
+            tokens.spans[at.index()] = Span { start, stop: start };
+            match tree.kind(at) {
+                Kind::Element(element) if is_left_out(&element.name) => {
+                    at = tree.end(at);
+                    continue;
+                }
+                Kind::Element(element) => {
+                    tokens.push(TokenKind::Open, at, (0, 0), "");
+                    open.push((at, in_pre || matches!(&*element.name, "pre" | "xmp" | "plaintext" | "listing")));
+                }
+                Kind::Text(text) if in_pre => tokens.push_lines(at, text),
+                Kind::Text(text) => tokens.push_text(at, text, 0, text.len()),
+                Kind::Document => {}
+            }
+            at = NodeId(at.0 + 1);
+        }
+        tokens.close_before(end, &mut open);
+        let all = Span { start: 0, stop: tokens.list.len() as u32 };
+        tokens.spans[0] = all;
+        tokens
+    }
+
+    pub fn span(&self, node: NodeId) -> Span {
+        self.spans[node.index()]
+    }
+
+    pub fn all(&self) -> Span {
+        self.spans[0]
+    }
+
+    pub fn slice(&self, span: Span) -> &[Token] {
+        &self.list[span.start as usize..span.stop as usize]
+    }
+
+    pub fn weight(&self, span: Span) -> u32 {
+        self.weights[span.stop as usize] - self.weights[span.start as usize]
+    }
+
+    /// Equal texts have equal prints.
+    pub fn print(&self, token: u32) -> u64 {
+        self.prints[token as usize]
+    }
+
+    /// The text as it stands in the page, white space and all; `""` for a tag.
+    pub fn raw(&self, token: &Token) -> &'t str {
+        let text = self.tree.own_text(token.node).unwrap_or("");
+        &text[token.text.0 as usize..token.text.1 as usize]
+    }
+
+    /// The tokens as a person can read them, one a line.
+    pub fn outline(&self) -> String {
+        let mut out = String::new();
+        let mut depth = 0_usize;
+        for token in &self.list {
+            if token.kind == TokenKind::Close {
+                depth = depth.saturating_sub(1);
+            }
+            out.push_str(&"  ".repeat(depth.min(40)));
+            match token.kind {
+                TokenKind::Open => {
+                    out.push_str(&format!("<{}", self.tree.tag(token.node)));
+                    for class in self.tree.classes(token.node) {
+                        out.push_str(&format!(".{class}"));
+                    }
+                    out.push('>');
+                    depth += 1;
+                }
+                TokenKind::Close => out.push_str(&format!("</{}>", self.tree.tag(token.node))),
+                TokenKind::Text => out.push_str(&format!("{:?}", collapse(self.raw(token)))),
+                TokenKind::Line => out.push_str("#nl"),
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    fn close_before(&mut self, next: NodeId, open: &mut Vec<(NodeId, bool)>) {
+        while let Some(&(node, _)) = open.last()
+            && self.tree.end(node) <= next
+        {
+            self.push(TokenKind::Close, node, (0, 0), "");
+            self.spans[node.index()].stop = self.list.len() as u32;
+            open.pop();
+        }
+    }
+
+    fn push_lines(&mut self, node: NodeId, text: &str) {
+        let mut from = 0;
+        for (place, _) in text.match_indices('\n') {
+            self.push_text(node, text, from, place);
+            self.push(TokenKind::Line, node, (0, 0), "");
+            from = place + 1;
+        }
+        self.push_text(node, text, from, text.len());
+        self.spans[node.index()].stop = self.list.len() as u32;
+    }
+
+    fn push_text(&mut self, node: NodeId, text: &str, from: usize, to: usize) {
+        let part = &text[from..to];
+        if !part.chars().all(is_blank) {
+            self.push(TokenKind::Text, node, (from as u32, to as u32), part);
+            self.spans[node.index()].stop = self.list.len() as u32;
+        }
+    }
+
+    fn push(&mut self, kind: TokenKind, node: NodeId, text: (u32, u32), content: &str) {
+        let before = *self.weights.last().expect("weights start with one entry");
+        let (weight, print) = if kind == TokenKind::Text { weigh(content) } else { (0, 0) };
+        self.list.push(Token { kind, node, text });
+        self.weights.push(before + weight);
+        self.prints.push(print);
+    }
+}
+
+/// Length up to the cap, and a fingerprint of the words.
+fn weigh(text: &str) -> (u32, u64) {
+    let mut hasher = DefaultHasher::new();
+    let mut length = 0;
+    for word in text.split(is_blank).filter(|word| !word.is_empty()) {
+        word.hash(&mut hasher);
+        if length < MAX_WEIGHT {
+            length += word.chars().count() + usize::from(length > 0);
+        }
+    }
+    (length.min(MAX_WEIGHT) as u32, hasher.finish())
+}
+
+fn is_left_out(tag: &str) -> bool {
+    matches!(tag, "script" | "style" | "noscript" | "template" | "head" | "iframe" | "svg" | "select")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(html: &str, expected: &str) {
+        let tree = Tree::parse(html);
+        let tokens = Tokens::new(&tree);
+        let body = tree.elements("body").next().expect("the parser makes a body");
+        let span = tokens.span(body);
+        let words: Vec<String> = tokens
+            .slice(Span { start: span.start + 1, stop: span.stop - 1 })
+            .iter()
+            .map(|token| match token.kind {
+                TokenKind::Open => format!("<{}>", tree.tag(token.node)),
+                TokenKind::Close => format!("</{}>", tree.tag(token.node)),
+                TokenKind::Text => collapse(tokens.raw(token)),
+                TokenKind::Line => "#nl".to_owned(),
+            })
+            .collect();
+        assert_eq!(words.join(" "), expected);
+    }
+
+    #[test]
+    fn scripts_and_blanks_leave_no_tokens() {
+        check("<p> a <script>x</script><b>b</b></p> <select><option>1</select>", "<p> a <b> b </b> </p>");
+    }
+
+    #[test]
+    fn lines_count_inside_pre_only() {
+        check(
+            "<p>a\nb</p><pre>one <b>x</b>\n\ntwo\n</pre>",
+            "<p> a b </p> <pre> one <b> x </b> #nl #nl two #nl </pre>",
+        );
+    }
+
+    #[test]
+    fn long_text_weighs_no_more_than_the_cap() {
+        let tree = Tree::parse(&format!("<p>{}</p><p>abc  d</p>", "x".repeat(500)));
+        let tokens = Tokens::new(&tree);
+        let weights: Vec<u32> = tree.elements("p").map(|p| tokens.weight(tokens.span(p))).collect();
+        assert_eq!(weights, [60, 5]);
+    }
+}
