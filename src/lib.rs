@@ -9,3 +9,8 @@
 
 pub mod model;
 pub mod page;
+
+pub mod due;
+// pub mod config;
+pub mod taskdir;
+pub mod store;
