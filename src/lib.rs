@@ -11,6 +11,6 @@ pub mod model;
 pub mod page;
 
 pub mod due;
-// pub mod config;
+pub mod config;
 pub mod taskdir;
 pub mod store;
