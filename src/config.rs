@@ -1,0 +1,227 @@
+//! EDGE: config.toml, what holds for all tasks. Relative paths are relative to the folder of config.toml.
+
+pub mod secrets;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
+
+const FILE: &str = "config.toml";
+const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
+
+/// Names the file for programs that are not given `--config`.
+pub const FILE_VARIABLE: &str = "PIEME_CONFIG";
+
+/// What config.toml says, with all paths made whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The file itself; what is relative is relative to its folder.
+    pub file: PathBuf,
+    pub tasks: PathBuf,
+    /// Where the daemon keeps what is its own.
+    pub state: PathBuf,
+    /// The SQLite database.
+    pub store: PathBuf,
+    pub secrets: PathBuf,
+    pub max_running: u32,
+    pub per_host: u32,
+    pub log: Log,
+    pub dashboard: Dashboard,
+    pub pages: Pages,
+    /// The only programs that an alert may start, by name: `exec:NAME`.
+    pub exec: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    pub format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Human on a terminal, journal under systemd, JSON elsewhere.
+    #[default]
+    Auto,
+    Human,
+    Json,
+    Journal,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dashboard {
+    /// Accepted; there is no dashboard in this version.
+    pub listen: SocketAddr,
+}
+
+/// How many raw pages are kept beside the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pages {
+    /// Pages of one run.
+    pub a_run: u32,
+    /// Runs that were not published; of published ones the last is kept.
+    pub bad_runs: u32,
+}
+
+impl Config {
+    /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
+    pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
+        let named = explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from));
+        let file = named.or_else(|| [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists()));
+        match file {
+            Some(file) => Config::load(&file),
+            None => Err(Problem::new(Path::new(FILE), "there is no config.toml here and none in /etc/pieme")
+                .hint("go to its folder, or name it: --config FILE, or PIEME_CONFIG=FILE")),
+        }
+    }
+
+    pub fn load(path: &Path) -> Result<Config, Problem> {
+        let bytes = read(path)?;
+        let source = Source::new(path.to_owned(), bytes)?;
+        let file: File = source.parse()?;
+        check(&source, &file)?;
+        // `config.toml` alone has an empty parent, which is the current folder.
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folder = whole.parent().unwrap_or(Path::new("/"));
+        let state = folder.join(&file.state);
+        Ok(Config {
+            tasks: folder.join(&file.tasks),
+            store: file.store.map_or_else(|| state.join("pieme.db"), |store| folder.join(store)),
+            secrets: folder.join(&file.secrets),
+            max_running: file.max_running,
+            per_host: file.per_host,
+            log: file.log,
+            dashboard: file.dashboard,
+            pages: file.pages,
+            exec: file.exec,
+            state,
+            file: whole,
+        })
+    }
+
+    /// Where `pieme` talks to the daemon.
+    pub fn control_socket(&self) -> PathBuf {
+        self.state.join("control.sock")
+    }
+
+    /// Held by the one daemon that runs on this state folder.
+    pub fn lock(&self) -> PathBuf {
+        self.state.join("lock")
+    }
+}
+
+/// config.toml as it is typed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    tasks: PathBuf,
+    state: PathBuf,
+    /// Absent: pieme.db in the state folder.
+    store: Option<String>,
+    secrets: PathBuf,
+    max_running: u32,
+    per_host: u32,
+    log: Log,
+    dashboard: Dashboard,
+    pages: Pages,
+    exec: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for File {
+    fn default() -> File {
+        File {
+            tasks: PathBuf::from("tasks"),
+            state: PathBuf::from("state"),
+            store: None,
+            secrets: PathBuf::from("secrets"),
+            max_running: 4,
+            per_host: 1,
+            log: Log::default(),
+            dashboard: Dashboard::default(),
+            pages: Pages::default(),
+            exec: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for Dashboard {
+    fn default() -> Dashboard {
+        Dashboard { listen: SocketAddr::from(([127, 0, 0, 1], 8642)) }
+    }
+}
+
+impl Default for Pages {
+    fn default() -> Pages {
+        Pages { a_run: 20, bad_runs: 5 }
+    }
+}
+
+/// The administrator's own file: a link to it is theirs to make.
+fn read(path: &Path) -> Result<Vec<u8>, Problem> {
+    let problem = |why: String| Problem::new(path, why);
+    let meta = fs::metadata(path).map_err(|error| problem(error.to_string()))?;
+    if !meta.is_file() {
+        return Err(problem("this is not a file".to_owned()));
+    }
+    if meta.len() > MAX_TOML_BYTES {
+        return Err(problem("the file is larger than the limit of 64 kB".to_owned()));
+    }
+    fs::read(path).map_err(|error| problem(error.to_string()))
+}
+
+fn check(source: &Source, file: &File) -> Result<(), Problem> {
+    if let Some(store) = &file.store
+        && let Some((scheme, _)) = store.split_once("://")
+    {
+        let message = format!("a store at {scheme}:// is not in this version; it keeps its tables in SQLite");
+        return Err(source
+            .problem_at_key(&["store"], message)
+            .hint("write the path of a file: store = \"state/pieme.db\""));
+    }
+    for (key, number) in [("max_running", file.max_running), ("per_host", file.per_host)] {
+        if number == 0 {
+            return Err(source.problem_at_key(&[key], format!("with {key} = 0 no task would ever run")));
+        }
+    }
+    for (name, command) in &file.exec {
+        if !command.first().is_some_and(|program| Path::new(program).is_absolute()) {
+            return Err(source
+                .problem_at_key(&["exec", name], "a command starts with the whole path of its program")
+                .hint("write a list: name = [\"/usr/bin/program\", \"argument\"]"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_config_file_we_ship_says_the_defaults() {
+        let text = include_str!("../config.toml");
+        let shipped: File = toml::from_str(text).expect("our own file");
+        let store = Some("state/pieme.db".to_owned());
+        assert_eq!(shipped, File { store, ..File::default() });
+        let empty: File = toml::from_str("").expect("every key has a default");
+        assert_eq!(empty, File::default());
+        // Complete: every key that there is stands in it.
+        let keys = toml::Table::try_from(File { store: Some(String::new()), ..File::default() }).expect("plain data");
+        for (name, value) in &keys {
+            let inner = value.as_table().into_iter().flat_map(|table| table.keys());
+            for key in inner.chain([name].into_iter().filter(|_| !value.is_table())) {
+                assert!(text.lines().any(|line| line.starts_with(&format!("{key} = "))), "{name}.{key}");
+            }
+        }
+        assert!(text.contains("\n[exec]\n"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Secrets: looked up by name when a run needs them, never kept here, never part of an error's text.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Config;
+use crate::model::Script;
+use crate::taskdir::FileError;
+use crate::taskdir::folder::Folder;
+
+/// A key file is some 4 kB; a secret beyond this is a mistake.
+const MAX_SECRET_BYTES: u64 = 64 << 10;
+
+const CREDENTIALS_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
+const VARIABLE_PREFIX: &str = "PIEME_SECRET_";
+
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error("`{0}` cannot be a secret's name: use letters, digits, `.`, `_` and `-`, and start with a letter or digit")]
+    Name(String),
+    #[error("the secret `{name}` cannot be used: {source}")]
+    File { name: String, source: FileError },
+    #[error("the secret `{0}` is not UTF-8 text")]
+    NotText(String),
+}
+
+/// The secret of this name: from systemd's credentials directory, from secrets/NAME beside config.toml, or from the
+/// environment. `None` when there is none.
+pub fn lookup(config: &Config, name: &str) -> Result<Option<String>, SecretError> {
+    lookup_in(&config.secrets, &|variable| env::var_os(variable), name)
+}
+
+/// The names of all secrets that a script uses, wherever in it they stand.
+pub fn names(script: &Script) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    // As JSON, so that a new step or a new key cannot be forgotten here.
+    if let Ok(value) = serde_json::to_value(script) {
+        collect(&value, &mut names);
+    }
+    names
+}
+
+fn collect(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => names.extend(in_text(text)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        Value::Object(map) => map.values().for_each(|item| collect(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The names in `${secret:NAME}`s of a text.
+fn in_text(text: &str) -> impl Iterator<Item = String> {
+    text.split("${secret:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned())
+}
+
+fn lookup_in(
+    secrets: &Path,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    name: &str,
+) -> Result<Option<String>, SecretError> {
+    if !is_name(name) {
+        return Err(SecretError::Name(name.chars().take(80).collect()));
+    }
+    if let Some(credentials) = variable(CREDENTIALS_VARIABLE) {
+        // systemd guards its directory itself, with modes and lists that differ from ours.
+        for file in [name.to_owned(), format!("secrets_{name}")] {
+            if let Some(bytes) =
+                in_folder(Path::new(&credentials), name, |folder| folder.read(&file, MAX_SECRET_BYTES))?
+            {
+                return as_text(name, bytes).map(Some);
+            }
+        }
+    }
+    if let Some(bytes) = in_folder(secrets, name, |folder| folder.read_private(name, MAX_SECRET_BYTES))? {
+        return as_text(name, bytes).map(Some);
+    }
+    let upper: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    match variable(&format!("{VARIABLE_PREFIX}{upper}")) {
+        Some(value) => value.into_string().map(Some).map_err(|_| SecretError::NotText(name.to_owned())),
+        None => Ok(None),
+    }
+}
+
+fn in_folder(
+    folder: &Path,
+    name: &str,
+    read: impl FnOnce(&Folder) -> Result<Option<Vec<u8>>, FileError>,
+) -> Result<Option<Vec<u8>>, SecretError> {
+    let failed = |source| SecretError::File { name: name.to_owned(), source };
+    match Folder::open(folder) {
+        Ok(folder) => read(&folder).map_err(failed),
+        Err(FileError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Without the line's end that editors leave.
+fn as_text(name: &str, bytes: Vec<u8>) -> Result<String, SecretError> {
+    let mut text = String::from_utf8(bytes).map_err(|_| SecretError::NotText(name.to_owned()))?;
+    text.truncate(text.trim_end_matches(['\r', '\n']).len());
+    Ok(text)
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn nothing(_: &str) -> Option<OsString> {
+        None
+    }
+
+    fn write(file: &Path, mode: u32) {
+        fs::write(file, "s3cret\n").expect("a scratch file");
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("our own file");
+    }
+
+    #[test]
+    fn credentials_come_before_files_and_files_before_the_environment() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let credentials = scratch.path().join("credentials");
+        let secrets = scratch.path().join("secrets");
+        let variable = |name: &str| match name {
+            "CREDENTIALS_DIRECTORY" => Some(credentials.clone().into_os_string()),
+            "PIEME_SECRET_MY_SHOP" => Some("from the environment".into()),
+            _ => None,
+        };
+        let found = || lookup_in(&secrets, &variable, "my-shop").expect("a lookup").expect("a secret");
+        assert_eq!(found(), "from the environment");
+        fs::create_dir(&secrets).expect("a scratch folder");
+        write(&secrets.join("my-shop"), 0o600);
+        assert_eq!(found(), "s3cret");
+        fs::create_dir(&credentials).expect("a scratch folder");
+        fs::write(credentials.join("secrets_my-shop"), "from systemd").expect("a scratch file");
+        assert_eq!(found(), "from systemd");
+        assert_eq!(lookup_in(&secrets, &variable, "other").expect("a lookup"), None);
+    }
+
+    #[test]
+    fn a_secret_that_others_could_read_or_that_leads_elsewhere_is_refused() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let file = scratch.path().join("shop");
+        for mode in [0o640, 0o604, 0o660, 0o601] {
+            write(&file, mode);
+            let error = lookup_in(scratch.path(), &nothing, "shop").expect_err("too loose").to_string();
+            assert!(error.contains("0600") && !error.contains("s3cret"), "{mode:o}: {error}");
+        }
+        write(&file, 0o400);
+        assert!(lookup_in(scratch.path(), &nothing, "shop").is_ok());
+        symlink(&file, scratch.path().join("link")).expect("a scratch link");
+        assert!(lookup_in(scratch.path(), &nothing, "link").is_err());
+        for name in ["../shop", "", ".", "a/b", "a\0", "ä"] {
+            assert!(matches!(lookup_in(scratch.path(), &nothing, name), Err(SecretError::Name(_))), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_secrets_that_a_script_uses_are_named() {
+        let script: Script = toml::from_str(
+            r#"
+            [[step]]
+            get = { url = "https://example.org/${secret:a}", headers = { x = "k=${secret:b};${secret:a}" } }
+            [[step]]
+            submit = { form = "login", fields = { p = "${secret:c}", q = "${city} ${secret:open" } }
+            "#,
+        )
+        .expect("a script");
+        assert_eq!(names(&script).into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,282 @@
+//! PURE: when a schedule is next due. Nothing here reads the clock.
+//!
+//! A **slot** is the instant the schedule names; the run starts a little later, by a jitter that hangs on task and slot
+//! alone, so that a restart computes the same start again and `UNIQUE(task, slot)` refuses a second run.
+//!
+//! Daylight saving, which croner alone gets wrong (daily 01:30 in New York came a second time at 03:00 on the spring day):
+//! the pattern is walked on the wall clock and each time is placed on the time line here. A skipped time runs at the gap's
+//! end, a repeated one in its first pass only. A spec that names every hour has no such times: it goes by instants.
+
+use chrono::{DateTime, DurationRound, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use chrono_tz::Tz;
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use siphasher::sip::SipHasher13;
+
+use crate::model::task::Schedule;
+use crate::model::{Span, TaskName};
+
+/// What neither `cron` nor `every` means.
+pub const DEFAULT_EVERY: Span = Span::seconds(6 * 3600);
+
+/// Below this a schedule is a busy loop against somebody's server.
+pub const MIN_EVERY: Span = Span::seconds(10);
+
+/// Beyond this a schedule is a mistake, and sums of instants could overflow.
+pub const MAX_EVERY: Span = Span::seconds(366 * 86_400);
+
+/// Longest gap that a time zone ever had: Samoa left out 30 December 2011.
+const LONGEST_GAP_MINUTES: i64 = 24 * 60;
+
+/// The instant a schedule names, without jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub DateTime<Utc>);
+
+/// One due run: the slot it is for, and when to start it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub slot: Slot,
+    pub start_at: DateTime<Utc>,
+}
+
+/// What to do after a time without a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// The newest slot that was missed, if it is young enough to be made up; at most one run, however many were missed.
+    pub make_up: Option<Slot>,
+    /// The first slot still to come.
+    pub next: Due,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DueError {
+    #[error("`cron` and `every` are both given")]
+    Both,
+    #[error("`{text}` is not a cron spec: {why}")]
+    Cron { text: String, why: String },
+    #[error("`{0}` is never due")]
+    Never(String),
+    #[error("`{0}` is due more often than once a minute")]
+    TooOften(String),
+    #[error("every = \"{0}\" is too short")]
+    TooShort(Span),
+    #[error("every = \"{0}\" is too long")]
+    TooLong(Span),
+    #[error("jitter = \"{jitter}\" is longer than the time between two runs, {between}")]
+    Jitter { jitter: Span, between: Span },
+    #[error("there is no slot after {0}")]
+    EndOfTime(DateTime<Utc>),
+}
+
+impl DueError {
+    /// What to write instead.
+    pub fn hint(&self) -> String {
+        match self {
+            DueError::Both => "keep one of the two".to_owned(),
+            DueError::Cron { .. } => {
+                "five fields are minute, hour, day, month, weekday: \"0 */6 * * *\" is every six hours".to_owned()
+            }
+            DueError::Never(_) => "no calendar has such a day; look at the day and month fields".to_owned(),
+            DueError::TooOften(_) => {
+                format!("give one second, as in \"0 * * * * *\", or write every = \"30s\" (at least {MIN_EVERY})")
+            }
+            DueError::TooShort(_) => format!("write at least every = \"{MIN_EVERY}\""),
+            DueError::TooLong(_) => format!("write at most every = \"{MAX_EVERY}\""),
+            DueError::Jitter { between, .. } => format!("write at most jitter = \"{between}\""),
+            DueError::EndOfTime(_) => "look at the clock".to_owned(),
+        }
+    }
+
+    /// Which key of `[schedule]` to point at.
+    pub fn key(&self) -> &'static str {
+        match self {
+            DueError::Both | DueError::TooShort(_) | DueError::TooLong(_) | DueError::EndOfTime(_) => "every",
+            DueError::Cron { .. } | DueError::Never(_) | DueError::TooOften(_) => "cron",
+            DueError::Jitter { .. } => "jitter",
+        }
+    }
+}
+
+/// The first slot after `after`, and when to start it. For `every`, `after` is the previous slot: the length of a run
+/// does not move the next one.
+pub fn next_due(schedule: &Schedule, after: DateTime<Utc>, task: &TaskName) -> Result<Due, DueError> {
+    let slot = Plan::of(schedule)?.next(after)?;
+    Ok(Due { slot, start_at: start_at(schedule, slot, task) })
+}
+
+/// When to start the run of a slot: between the slot and `jitter` later.
+pub fn start_at(schedule: &Schedule, slot: Slot, task: &TaskName) -> DateTime<Utc> {
+    let jitter_ms = u64::try_from(delta(schedule.jitter).num_milliseconds()).unwrap_or(0);
+    if jitter_ms == 0 {
+        return slot.0;
+    }
+    // A hash with fixed keys: the standard library's may change with the compiler.
+    let seed = format!("{task}\n{}", slot.0.timestamp_millis());
+    let late_ms = SipHasher13::new().hash(seed.as_bytes()) % jitter_ms;
+    slot.0 + TimeDelta::milliseconds(i64::try_from(late_ms).unwrap_or(0))
+}
+
+/// What was missed between the last slot that ran and `now`, and how to go on.
+pub fn missed(schedule: &Schedule, last_slot: Slot, now: DateTime<Utc>, task: &TaskName) -> Result<Missed, DueError> {
+    let plan = Plan::of(schedule)?;
+    let oldest = now.checked_sub_signed(delta(schedule.catch_up)).unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let make_up = plan.newest(last_slot.0, now)?.filter(|slot| slot.0 >= oldest);
+    // A clock that was ahead when the last slot ran must not silence the task until it gets there again.
+    let slot = plan.next_on_grid(last_slot.0, now)?;
+    Ok(Missed { make_up, next: Due { slot, start_at: start_at(schedule, slot, task) } })
+}
+
+/// Everything that can be wrong with a schedule, found when the folder is dropped.
+pub fn check(schedule: &Schedule) -> Result<(), DueError> {
+    // Any fixed instant does; this one keeps the answer the same on every machine.
+    let start = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_454);
+    let plan = Plan::of(schedule)?;
+    let first = plan.next(start)?;
+    let second = plan.next(first.0)?;
+    let between = Span((second.0 - first.0).to_std().unwrap_or_default());
+    if schedule.jitter > between {
+        return Err(DueError::Jitter { jitter: schedule.jitter, between });
+    }
+    Ok(())
+}
+
+/// A schedule, read.
+enum Plan<'a> {
+    Every(TimeDelta),
+    Cron { text: &'a str, cron: Box<Cron>, zone: Tz, kind: Kind },
+}
+
+/// How a cron spec meets the two days a year on which the wall clock jumps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Fixed times of day: each once a day, whatever the clock does.
+    TimesOfDay,
+    /// Every hour: plain instants, none skipped and none repeated.
+    EveryHour,
+    /// `*/10 1-5 * * *`: goes on through a repeated hour, and a window that is skipped whole still runs once.
+    Window,
+}
+
+impl<'a> Plan<'a> {
+    fn of(schedule: &'a Schedule) -> Result<Plan<'a>, DueError> {
+        match (&schedule.cron, schedule.every) {
+            (Some(_), Some(_)) => Err(DueError::Both),
+            (Some(text), None) => Plan::of_cron(text, schedule.timezone),
+            (None, Some(every)) if every < MIN_EVERY => Err(DueError::TooShort(every)),
+            (None, Some(every)) if every > MAX_EVERY => Err(DueError::TooLong(every)),
+            (None, every) => Ok(Plan::Every(delta(every.unwrap_or(DEFAULT_EVERY)))),
+        }
+    }
+
+    fn of_cron(text: &'a str, zone: Tz) -> Result<Plan<'a>, DueError> {
+        let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+        let cron =
+            parser.parse(text).map_err(|error| DueError::Cron { text: text.to_owned(), why: error.to_string() })?;
+        if cron.pattern.seconds.values().len() > 1 {
+            return Err(DueError::TooOften(text.to_owned()));
+        }
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let star_minute = fields.len().checked_sub(5).is_some_and(|minute| fields[minute].contains('*'));
+        let kind = match (cron.pattern.hours.values().len(), star_minute) {
+            (24, _) => Kind::EveryHour,
+            (_, true) => Kind::Window,
+            (_, false) => Kind::TimesOfDay,
+        };
+        Ok(Plan::Cron { text, cron: Box::new(cron), zone, kind })
+    }
+
+    fn next(&self, after: DateTime<Utc>) -> Result<Slot, DueError> {
+        match self {
+            Plan::Every(every) => after.checked_add_signed(*every).map(Slot).ok_or(DueError::EndOfTime(after)),
+            Plan::Cron { text, cron, zone, kind } => {
+                let never = |_| DueError::Never((*text).to_owned());
+                let by_instant = || cron.find_next_occurrence(&after.with_timezone(zone), false).map_err(never);
+                let by_wall_clock = || next_on_the_wall_clock(cron, *zone, after).map_err(never);
+                let at = match kind {
+                    Kind::EveryHour => by_instant()?.to_utc(),
+                    Kind::TimesOfDay => by_wall_clock()?,
+                    Kind::Window => by_instant()?.to_utc().min(by_wall_clock()?),
+                };
+                Ok(Slot(at))
+            }
+        }
+    }
+
+    /// The first slot after `now` that stands on the grid through `anchor`.
+    fn next_on_grid(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<Slot, DueError> {
+        match self {
+            Plan::Every(every) => self.next(last_on_grid(anchor, *every, now)),
+            Plan::Cron { .. } => self.next(now),
+        }
+    }
+
+    /// The newest slot after `anchor` and not after `now`.
+    fn newest(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<Option<Slot>, DueError> {
+        if let Plan::Every(every) = self {
+            let last = last_on_grid(anchor, *every, now);
+            return Ok((last > anchor).then_some(Slot(last)));
+        }
+        // Looks back over ever longer stretches, so that a minutely task after a year off costs a few steps, not 500,000.
+        let mut back = TimeDelta::minutes(2);
+        loop {
+            let from = now.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC).max(anchor);
+            let mut newest = None;
+            let mut at = from;
+            while let Ok(slot) = self.next(at)
+                && slot.0 <= now
+            {
+                newest = Some(slot);
+                at = slot.0;
+            }
+            if newest.is_some() || from <= anchor {
+                return Ok(newest);
+            }
+            back = back * 2;
+        }
+    }
+}
+
+/// The last instant not after `now` that is a whole number of steps from `anchor`.
+fn last_on_grid(anchor: DateTime<Utc>, step: TimeDelta, now: DateTime<Utc>) -> DateTime<Utc> {
+    let step_ms = step.num_milliseconds().max(1);
+    let past_ms = (now - anchor).num_milliseconds().rem_euclid(step_ms);
+    now.checked_sub_signed(TimeDelta::milliseconds(past_ms)).unwrap_or(now)
+}
+
+fn next_on_the_wall_clock(
+    cron: &Cron,
+    zone: Tz,
+    after: DateTime<Utc>,
+) -> Result<DateTime<Utc>, croner::errors::CronError> {
+    // UTC has no jumps: it carries the wall clock through croner unharmed.
+    let mut wall = after.with_timezone(&zone).naive_local().and_utc();
+    loop {
+        wall = cron.find_next_occurrence(&wall, false)?;
+        // In the second pass of a repeated hour the wall clock's next times lie behind us.
+        if let Some(at) = place(zone, wall.naive_utc()).filter(|at| *at > after) {
+            return Ok(at);
+        }
+    }
+}
+
+/// The instant of a time on the wall clock: the first of two, or the end of the gap that swallowed it.
+fn place(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
+    if let Some(at) = zone.from_local_datetime(&wall).earliest() {
+        return Some(at.to_utc());
+    }
+    // Gaps end on whole minutes.
+    let minute = wall.duration_trunc(TimeDelta::minutes(1)).ok()?;
+    (1..=LONGEST_GAP_MINUTES)
+        .filter_map(|later| zone.from_local_datetime(&(minute + TimeDelta::minutes(later))).earliest())
+        .map(|at| at.to_utc())
+        .next()
+}
+
+/// A span as chrono's, cut at a century so that no sum overflows.
+fn delta(span: Span) -> TimeDelta {
+    const CENTURY: TimeDelta = TimeDelta::days(36_525);
+    TimeDelta::from_std(span.0).unwrap_or(CENTURY).min(CENTURY)
+}
+
+#[cfg(test)]
+mod tests;

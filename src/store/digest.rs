@@ -1,0 +1,40 @@
+//! Hashes of records: what identifies one from run to run, and whether two generations say the same. They stand in the
+//! database, so they never change: SipHash-1-3 of 128 bits with zero keys.
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::hash::Hasher;
+
+use super::StoreError;
+
+/// Of one record, from the cells that are there, under their names. Columns without a value leave no mark, so that a
+/// column which only a later page has does not change the records before it.
+pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u128 {
+    let mut hasher = SipHasher13::new();
+    for (name, text) in cells {
+        hasher.write(name.as_bytes());
+        // Neither byte occurs in UTF-8, so no two different records look alike.
+        hasher.write(&[0xff]);
+        hasher.write(text.as_bytes());
+        hasher.write(&[0xfe]);
+    }
+    hasher.finish128().as_u128()
+}
+
+/// Of a whole generation: the sum over its records, so that the order in which a site lists them does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Digest(u128);
+
+impl Digest {
+    pub fn add(&mut self, record: u128) {
+        self.0 = self.0.wrapping_add(record);
+    }
+
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Digest, StoreError> {
+        let bytes = bytes.try_into().map_err(|_| StoreError::Value("a digest has 16 bytes".to_owned()))?;
+        Ok(Digest(u128::from_be_bytes(bytes)))
+    }
+}

@@ -1,0 +1,58 @@
+//! What can go wrong with the database, each with a sentence for the person who has to do something about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+use crate::model::RunId;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is no database at {} yet; the daemon makes it when it first starts", .0.display())]
+    Missing(PathBuf),
+    #[error("{} is empty, which a database never is: put a backup in its place, or delete it to start anew", .0.display())]
+    Empty(PathBuf),
+    #[error(
+        "{} is gone but its write-ahead log is still there: put both back, or delete the log to start anew", .0.display()
+    )]
+    LogAlone(PathBuf),
+    #[error("{} is not a database of pieme; nothing was written to it", .0.display())]
+    Foreign(PathBuf),
+    #[error("{} was written by a newer pieme (format {found}, this one knows {known}): install that version", path.display())]
+    TooNew { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "the database is damaged ({0}); nothing was changed. Put a backup in its place, or save it with sqlite3's .recover"
+    )]
+    Damaged(String),
+    #[error("the disk is full; the rows published before are as they were")]
+    Full(#[source] rusqlite::Error),
+    #[error("another process is writing to the database")]
+    Busy(#[source] rusqlite::Error),
+    #[error("the database cannot be written to: its file, its folder or this connection is read-only")]
+    ReadOnly(#[source] rusqlite::Error),
+    #[error("there is no run {0}")]
+    NoSuchRun(RunId),
+    #[error("run {0} has ended already")]
+    RunEnded(RunId),
+    #[error("{0} columns are more than a table takes ({max})", max = super::names::MAX_COLUMNS)]
+    TooManyColumns(usize),
+    #[error("a stored value makes no sense: {0}")]
+    Value(String),
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the database answered: {0}")]
+    Sql(#[source] rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full(error),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(error),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly(error),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(error.to_string()),
+            _ => StoreError::Sql(error),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! EDGE: the database, the only SQL. SQLite with a write-ahead log; one writer (the daemon), any number of readers.
+//!
+//! ```text
+//! begin_run → stage_rows … → end_run ─┬ published:   the view named as the task moves to the new rows, in one short transaction
+//!                                     ├ unchanged:   the rows stay, `_run` and `_last_seen` move
+//!                                     ├ quarantined: the rows are kept aside
+//!                                     └ empty, failed: the rows are dropped
+//! ```
+//!
+//! A generation is a table `_rows_N`. While it is staged no view leads to it; once it is published nothing writes to it.
+//! All our own tables start with `_`, which no task's name does.
+
+mod error;
+mod open;
+mod schema;
+mod names;
+mod digest;
+mod stage;
+mod publish;
+mod runs;
+mod trace;
+mod tasks;
+mod rows;
+mod stamp;
+
+use rusqlite::Connection;
+
+pub use error::StoreError;
+pub use rows::Rows;
+pub use runs::{Begun, RunRow, RunStart, Trigger};
+pub use tasks::TaskRow;
+
+/// The database, opened for writing or for reading.
+pub struct Store {
+    connection: Connection,
+    keep: Keep,
+    /// Tells a run of before a reboot from one whose process id was given out again.
+    boot: Option<String>,
+}
+
+/// How much is kept of what is not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Raw pages of one run.
+    pub pages_a_run: u32,
+    /// Runs that were not published, whose pages are kept beside those of the last good one.
+    pub bad_runs: u32,
+}
+
+impl Default for Keep {
+    fn default() -> Keep {
+        Keep { pages_a_run: 20, bad_runs: 5 }
+    }
+}
+
+impl Store {
+    pub fn set_keep(&mut self, keep: Keep) {
+        self.keep = keep;
+    }
+}

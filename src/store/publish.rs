@@ -1,0 +1,221 @@
+//! A run's end. Only a published verdict touches what readers see, and it does so in one short transaction.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::names::{key_index, list, quoted, rows_table};
+use super::stage::{self, Generation};
+use super::{Store, StoreError, runs, stamp};
+use crate::model::{Emptiness, Failure, Outcome, Publication, Quarantine, RunId, TaskName, Verdict};
+
+/// Quarantined generations of a task that are kept until it is published again.
+const QUARANTINED_KEPT: u32 = 3;
+
+/// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
+const SMALL: i64 = 5_000;
+
+/// What comes of the rows that were staged.
+#[derive(Clone, Copy)]
+enum Fate {
+    Publish,
+    /// The published rows say the same already.
+    Confirm,
+    SetAside,
+    Drop,
+}
+
+impl Store {
+    /// Ends a run, and publishes its rows when the verdict says so. Answers with the verdict as it was recorded:
+    /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
+    /// that arrived becomes one that publishes nothing.
+    pub fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+        let task = runs::must_be_open(&self.connection, run)?;
+        let staged = stage::staged(&self.connection, run)?;
+        let mut verdict = believe(verdict, staged.as_ref().map_or(0, |generation| generation.rows));
+        let published = stage::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let fate = fate(&mut verdict, staged.as_ref(), published.as_ref());
+
+        if let (Fate::Publish, Some(generation)) = (fate, &staged)
+            && generation.rows > SMALL
+        {
+            make_key_index(&self.connection, generation)?;
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let Some(generation) = &staged {
+            settle(&transaction, fate, &task, run, generation, published.as_ref(), now)?;
+        }
+        runs::record_end(&transaction, run, &task, &verdict, now)?;
+        transaction.commit()?;
+        self.tidy(&task)?;
+        Ok(verdict)
+    }
+
+    /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
+    pub fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+        let open = runs::open(&self.connection)?;
+        let verdict = Verdict::failed(Failure::Crash, "the daemon ended while this run was going");
+        for (run, _) in &open {
+            self.end_run(*run, &verdict, now)?;
+        }
+        self.sweep()?;
+        Ok(open)
+    }
+
+    /// Drops what a publication left behind. Nothing here is visible to readers, so it has transactions of its own; cut
+    /// short, it goes on the next time.
+    fn tidy(&mut self, task: &TaskName) -> Result<(), StoreError> {
+        self.sweep()?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        super::trace::prune_pages(&transaction, task, self.keep)?;
+        runs::prune(&transaction, task)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn sweep(&mut self) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let old: Vec<i64> = transaction
+            .prepare_cached("SELECT id FROM _generation WHERE state = 'old'")?
+            .query_map([], |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for id in old {
+            transaction.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(id))))?;
+            transaction.execute("DELETE FROM _generation WHERE id = ?1", [id])?;
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
+/// A verdict comes from the child, the rows came one by one: where the two differ something was lost on the way, and
+/// nothing is published. Zero rows are never a silent success.
+fn believe(verdict: &Verdict, staged: i64) -> Verdict {
+    let said = i64::try_from(verdict.rows).unwrap_or(i64::MAX);
+    match verdict.outcome {
+        Outcome::Published(_) if said != staged => Verdict {
+            outcome: Outcome::Failed(Failure::Internal),
+            sentence: format!("the run reported {said} rows and {staged} arrived; nothing was published"),
+            ..verdict.clone()
+        },
+        Outcome::Published(_) if staged == 0 => Verdict {
+            outcome: Outcome::Empty(Emptiness::Unexpected),
+            sentence: "the run found no rows; the rows published before stay".to_owned(),
+            ..verdict.clone()
+        },
+        Outcome::Published(_) | Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => verdict.clone(),
+    }
+}
+
+fn fate(verdict: &mut Verdict, staged: Option<&Generation>, published: Option<&Generation>) -> Fate {
+    match verdict.outcome {
+        Outcome::Published(_) => {
+            let same = match (staged, published) {
+                (Some(new), Some(old)) => {
+                    new.columns == old.columns && new.rows == old.rows && new.digest == old.digest
+                }
+                _ => false,
+            };
+            let cause = if same { Publication::Unchanged } else { Publication::Changed };
+            verdict.outcome = Outcome::Published(cause);
+            if same { Fate::Confirm } else { Fate::Publish }
+        }
+        Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns | Quarantine::Provisional) => {
+            Fate::SetAside
+        }
+        Outcome::Empty(_) | Outcome::Failed(_) => Fate::Drop,
+    }
+}
+
+fn settle(
+    transaction: &Connection,
+    fate: Fate,
+    task: &TaskName,
+    run: RunId,
+    generation: &Generation,
+    published: Option<&Generation>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    match fate {
+        Fate::Publish => publish(transaction, task, generation, published, now)?,
+        Fate::Confirm => {
+            set_state(transaction, generation.id, "old")?;
+            let id = published.map(|old| old.id);
+            transaction.execute(
+                "UPDATE _generation SET run = ?2, last_seen = ?3 WHERE id = ?1",
+                params![id, run.to_string(), stamp::text(now)],
+            )?;
+            transaction.execute("UPDATE _task SET previous_rows = published_rows WHERE name = ?1", [task.as_str()])?;
+        }
+        Fate::SetAside => {
+            set_state(transaction, generation.id, "quarantined")?;
+            drop_quarantined(transaction, task, QUARANTINED_KEPT)?;
+        }
+        Fate::Drop => set_state(transaction, generation.id, "old")?,
+    }
+    if matches!(fate, Fate::Publish | Fate::Confirm) {
+        drop_quarantined(transaction, task, 0)?;
+    }
+    Ok(())
+}
+
+/// The view moves to the new table; the old one is kept to go back to, and the one before that goes.
+fn publish(
+    transaction: &Connection,
+    task: &TaskName,
+    generation: &Generation,
+    published: Option<&Generation>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    make_key_index(transaction, generation)?;
+    transaction
+        .execute("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'", [task.as_str()])?;
+    if let Some(old) = published {
+        set_state(transaction, old.id, "previous")?;
+        // Only a published generation is asked for keys; a schema of ten thousand tasks is large enough without.
+        transaction.execute_batch(&format!("DROP INDEX IF EXISTS {}", quoted(&key_index(old.id))))?;
+    }
+    set_state(transaction, generation.id, "published")?;
+    transaction
+        .execute("UPDATE _generation SET last_seen = ?2 WHERE id = ?1", params![generation.id, stamp::text(now)])?;
+    transaction.execute(
+        "UPDATE _task SET previous_rows = published_rows, published_rows = ?2, published = ?3 WHERE name = ?1",
+        params![task.as_str(), generation.rows, generation.id],
+    )?;
+    transaction.execute_batch(&view_sql(task, generation))?;
+    Ok(())
+}
+
+/// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`.
+fn view_sql(task: &TaskName, generation: &Generation) -> String {
+    let (view, id) = (quoted(task.as_str()), generation.id);
+    let table = quoted(&rows_table(id));
+    let columns = list(&generation.columns);
+    let separator = if generation.columns.is_empty() { "" } else { ", " };
+    format!(
+        "DROP VIEW IF EXISTS {view};
+         CREATE VIEW {view} AS SELECT {columns}{separator}
+             (SELECT run FROM _generation WHERE id = {id}) AS _run, _first_seen,
+             (SELECT last_seen FROM _generation WHERE id = {id}) AS _last_seen, _page
+         FROM {table};"
+    )
+}
+
+fn make_key_index(connection: &Connection, generation: &Generation) -> Result<(), StoreError> {
+    let (index, table) = (quoted(&key_index(generation.id)), quoted(&rows_table(generation.id)));
+    Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key)"))?)
+}
+
+fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("UPDATE _generation SET state = ?2 WHERE id = ?1")?
+        .execute(params![generation, state])?;
+    Ok(())
+}
+
+fn drop_quarantined(connection: &Connection, task: &TaskName, keep: u32) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "UPDATE _generation SET state = 'old' WHERE id IN (
+                 SELECT id FROM _generation WHERE task = ?1 AND state = 'quarantined' ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+        )?
+        .execute(params![task.as_str(), keep])?;
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Reading rows: those published, and those kept aside.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::names::{list, quoted, rows_table};
+use super::stage::{self, Generation};
+use super::{Store, StoreError, runs, stamp};
+use crate::model::{Row, RunId, Table, TaskName};
+
+/// Some rows of a generation, with what the view says beside the columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// The newest run that saw exactly these rows: `_run`.
+    pub run: RunId,
+    /// When that was: `_last_seen`.
+    pub last_seen: DateTime<Utc>,
+    /// How many rows the generation has, whatever part of it was asked for.
+    pub total: u64,
+    /// Under the names that the view has; `_page` is each row's page.
+    pub table: Table,
+    /// `_first_seen` of each row of the table.
+    pub first_seen: Vec<DateTime<Utc>>,
+}
+
+impl Store {
+    /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
+    pub fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), limit, offset)
+    }
+
+    /// The rows that a run had kept aside; `None` when it was not quarantined or they are gone.
+    pub fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
+        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
+    }
+
+    fn rows(&self, condition: &str, text: &str, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
+        // All of one moment: a publication in between must not take the table away.
+        let moment = self.connection.unchecked_transaction()?;
+        let Some(generation) = stage::find(&moment, condition, text)? else { return Ok(None) };
+        let (run, last_seen) = seen(&moment, generation.id)?;
+        let (table, first_seen) = read(&moment, &generation, limit, offset)?;
+        let total = u64::try_from(generation.rows).unwrap_or(0);
+        Ok(Some(Rows { run, last_seen, total, table, first_seen }))
+    }
+}
+
+fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc>), StoreError> {
+    let found: Option<(String, String)> = connection
+        .prepare_cached("SELECT run, last_seen FROM _generation WHERE id = ?1")?
+        .query_row([generation], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (run, last_seen) = found.ok_or_else(|| StoreError::Value(format!("generation {generation} is gone")))?;
+    Ok((runs::run_id(&run)?, stamp::parse(&last_seen)?))
+}
+
+fn read(
+    connection: &Connection,
+    generation: &Generation,
+    limit: u64,
+    offset: u64,
+) -> Result<(Table, Vec<DateTime<Utc>>), StoreError> {
+    let columns = &generation.columns;
+    let separator = if columns.is_empty() { "" } else { ", " };
+    // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
+    let sql = format!(
+        "SELECT _page, _first_seen{separator}{} FROM {} ORDER BY _rowid_ LIMIT ?1 OFFSET ?2",
+        list(columns),
+        quoted(&rows_table(generation.id))
+    );
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query(params![number(limit), number(offset)])?;
+    let (mut rows, mut first_seen) = (Vec::new(), Vec::new());
+    while let Some(row) = found.next()? {
+        let cells = (0..columns.len()).map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
+        rows.push(Row { cells, page: row.get(0)? });
+        first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+    }
+    let columns = columns.iter().map(|column| column.stored.clone()).collect();
+    Ok((Table { columns, rows }, first_seen))
+}

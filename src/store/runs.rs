@@ -1,0 +1,270 @@
+//! Runs: begun once a slot, ended once, kept for the status table and for judging later ones.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+
+use super::{Store, StoreError, stamp};
+use crate::model::{Emptiness, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
+
+/// A task that runs every minute keeps most of a day; one every six hours keeps eight months.
+const RUNS_KEPT: u32 = 1_000;
+
+/// Traces are for finding out what just went wrong.
+const TRACES_KEPT: u32 = 20;
+
+/// How many may go at once: each end of a run needs one, a lowered limit a few more.
+const PRUNED_AT_ONCE: u32 = 50;
+
+/// Why a run was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    Schedule,
+    /// Somebody typed `pieme run` or pressed the button.
+    Person,
+    /// Missed while the daemon was down.
+    CatchUp,
+    /// A template was learned or confirmed just now.
+    Learned,
+}
+
+impl Trigger {
+    pub const ALL: &'static [Trigger] = &[Trigger::Schedule, Trigger::Person, Trigger::CatchUp, Trigger::Learned];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Trigger::Schedule => "schedule",
+            Trigger::Person => "person",
+            Trigger::CatchUp => "catch-up",
+            Trigger::Learned => "learned",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Trigger> {
+        Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
+    }
+}
+
+/// What is known when a run begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunStart {
+    pub run: RunId,
+    pub task: TaskName,
+    /// The due instant without jitter; a run out of turn has none.
+    pub slot: Option<DateTime<Utc>>,
+    pub trigger: Trigger,
+    pub started_at: DateTime<Utc>,
+    /// Of the child, once there is one.
+    pub pid: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    Started,
+    /// This slot had its run; nothing was written.
+    SlotTaken,
+}
+
+/// A run as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    pub start: RunStart,
+    /// Which boot of the machine it ran in.
+    pub boot: Option<String>,
+    /// Absent while it is going.
+    pub end: Option<(DateTime<Utc>, Verdict)>,
+}
+
+impl Store {
+    pub fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction
+            .prepare_cached("INSERT INTO _task (name) VALUES (?1) ON CONFLICT DO NOTHING")?
+            .execute([start.task.as_str()])?;
+        let slot = start.slot.map(stamp::text);
+        let begun = transaction
+            .prepare_cached(
+                "INSERT INTO _runs (id, task, slot, trigger, started, pid, boot) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT (task, slot) WHERE slot IS NOT NULL DO NOTHING",
+            )?
+            .execute(params![
+                start.run.to_string(),
+                start.task.as_str(),
+                slot,
+                start.trigger.word(),
+                stamp::text(start.started_at),
+                start.pid,
+                self.boot
+            ])?;
+        if begun == 0 {
+            return Ok(Begun::SlotTaken);
+        }
+        transaction
+            .prepare_cached(
+                "UPDATE _task SET last_slot = ?2 WHERE name = ?1 AND ?2 IS NOT NULL
+                     AND (last_slot IS NULL OR last_slot < ?2)",
+            )?
+            .execute(params![start.task.as_str(), slot])?;
+        transaction.commit()?;
+        Ok(Begun::Started)
+    }
+
+    /// The child's process id, known once it was spawned.
+    pub fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE _runs SET pid = ?2 WHERE id = ?1")?
+            .execute(params![run.to_string(), pid])?;
+        Ok(())
+    }
+
+    /// The last runs of a task that have ended, newest first.
+    pub fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM _runs r WHERE task = ?1 AND ended IS NOT NULL ORDER BY started DESC, id DESC LIMIT ?2"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![task.as_str(), n])?;
+        let mut past = Vec::new();
+        while let Some(row) = rows.next()? {
+            past.extend(read(row, 0)?.past());
+        }
+        Ok(past)
+    }
+
+    pub fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM _runs r WHERE id = ?1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([run.to_string()])?;
+        rows.next()?.map(|row| read(row, 0)).transpose()
+    }
+}
+
+impl RunRow {
+    /// What later judgement needs, once the run has ended.
+    pub fn past(self) -> Option<PastRun> {
+        let RunStart { run, started_at, .. } = self.start;
+        self.end.map(|(ended_at, verdict)| PastRun { run, started_at, ended_at, verdict })
+    }
+}
+
+/// The columns that `read` takes, of `_runs` under the name `r`.
+pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
+                                  r.sentence, r.similarity, r.rows, r.pages, r.provisional";
+
+pub(super) fn read(row: &Row<'_>, from: usize) -> Result<RunRow, StoreError> {
+    let text = |index: usize| row.get::<_, String>(from + index);
+    let start = RunStart {
+        run: run_id(&text(0)?)?,
+        task: TaskName::new(&text(1)?).map_err(|error| StoreError::Value(error.to_string()))?,
+        slot: stamp::parse_if_any(row.get(from + 2)?)?,
+        trigger: Trigger::from_word(&text(3)?).ok_or_else(|| StoreError::Value("a run's trigger".to_owned()))?,
+        started_at: stamp::parse(&text(4)?)?,
+        pid: row.get(from + 5)?,
+    };
+    let boot = row.get(from + 6)?;
+    let Some(ended) = stamp::parse_if_any(row.get(from + 7)?)? else { return Ok(RunRow { start, boot, end: None }) };
+    let (outcome, cause) = (text(8)?, text(9)?);
+    let verdict = Verdict {
+        outcome: Outcome::from_words(&outcome, &cause)
+            .ok_or_else(|| StoreError::Value(format!("outcome {outcome}, cause {cause}")))?,
+        sentence: text(10)?,
+        similarity: row.get(from + 11)?,
+        rows: count(row.get(from + 12)?).unwrap_or(0),
+        pages: row.get(from + 13)?,
+        provisional: row.get(from + 14)?,
+    };
+    Ok(RunRow { start, boot, end: Some((ended, verdict)) })
+}
+
+/// A count as the database has it; it has no unsigned numbers.
+pub(super) fn count(stored: Option<i64>) -> Option<u64> {
+    stored.and_then(|count| u64::try_from(count).ok())
+}
+
+pub(super) fn run_id(text: &str) -> Result<RunId, StoreError> {
+    text.parse().map_err(|_| StoreError::Value(format!("`{text}` is not a run's id")))
+}
+
+/// The task of a run that has not ended.
+pub(super) fn must_be_open(connection: &Connection, run: RunId) -> Result<TaskName, StoreError> {
+    let found: Option<(String, bool)> = connection
+        .prepare_cached("SELECT task, ended IS NULL FROM _runs WHERE id = ?1")?
+        .query_row([run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match found {
+        None => Err(StoreError::NoSuchRun(run)),
+        Some((_, false)) => Err(StoreError::RunEnded(run)),
+        Some((task, true)) => TaskName::new(&task).map_err(|error| StoreError::Value(error.to_string())),
+    }
+}
+
+/// All runs that have not ended.
+pub(super) fn open(connection: &Connection) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT id FROM _runs WHERE ended IS NULL ORDER BY started, id")?;
+    let ids: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    ids.iter().map(|id| run_id(id).and_then(|run| Ok((run, must_be_open(connection, run)?)))).collect()
+}
+
+/// Writes a run's end, and what the status table says of its task.
+pub(super) fn record_end(
+    connection: &Connection,
+    run: RunId,
+    task: &TaskName,
+    verdict: &Verdict,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let (id, ended) = (run.to_string(), stamp::text(now));
+    connection
+        .prepare_cached(
+            "UPDATE _runs SET ended = ?2, outcome = ?3, cause = ?4, sentence = ?5, similarity = ?6, rows = ?7, pages = ?8,
+                 provisional = ?9 WHERE id = ?1",
+        )?
+        .execute(params![
+            id,
+            ended,
+            verdict.outcome.word(),
+            verdict.outcome.cause(),
+            verdict.sentence,
+            // The database has no word for “not a number”.
+            verdict.similarity.filter(|similarity| similarity.is_finite()),
+            i64::try_from(verdict.rows).unwrap_or(i64::MAX),
+            verdict.pages,
+            verdict.provisional
+        ])?;
+    let last_ok = verdict.outcome.is_published().then_some(&ended);
+    connection
+        .prepare_cached(
+            "UPDATE _task SET last_run = ?2, last_ok = coalesce(?3, last_ok),
+                 fails = CASE ?4 WHEN 'reset' THEN 0 WHEN 'count' THEN fails + 1 ELSE fails END WHERE name = ?1",
+        )?
+        .execute(params![task.as_str(), id, last_ok, fails(verdict.outcome)])?;
+    Ok(())
+}
+
+/// What an outcome does to the count of failures in a row.
+fn fails(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults) => "reset",
+        // Waiting for a person's yes is not a failure, and does not end a row of them.
+        Outcome::Quarantined(Quarantine::Provisional) => "leave",
+        Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns)
+        | Outcome::Empty(Emptiness::Unexpected)
+        | Outcome::Failed(_) => "count",
+    }
+}
+
+/// Forgets the oldest runs of a task, and the traces of all but the newest.
+pub(super) fn prune(connection: &Connection, task: &TaskName) -> Result<(), StoreError> {
+    let beyond = "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT ?3 OFFSET ?2";
+    connection.prepare_cached(&format!("DELETE FROM _trace WHERE run IN ({beyond})"))?.execute(params![
+        task.as_str(),
+        TRACES_KEPT,
+        PRUNED_AT_ONCE
+    ])?;
+    connection
+        .prepare_cached(&format!(
+            "DELETE FROM _runs WHERE id IN ({beyond}) AND ended IS NOT NULL
+                 AND id NOT IN (SELECT run FROM _generation WHERE task = ?1)"
+        ))?
+        .execute(params![task.as_str(), RUNS_KEPT, PRUNED_AT_ONCE])?;
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! Instants as they stand in the database: text that sorts, that SQLite's date functions read, in UTC to the
+//! millisecond.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::StoreError;
+
+pub(super) fn text(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {
+    DateTime::parse_from_rfc3339(text)
+        .map(|at| at.to_utc())
+        .map_err(|_| StoreError::Value(format!("`{text}` is not an instant")))
+}
+
+pub(super) fn parse_if_any(text: Option<String>) -> Result<Option<DateTime<Utc>>, StoreError> {
+    text.as_deref().map(parse).transpose()
+}

@@ -1,0 +1,124 @@
+//! Tasks: what is known of each besides its folder.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{ToSql, params};
+
+use super::{Store, StoreError, runs, stamp};
+use crate::model::{PastRun, TaskName};
+
+/// One line of the status table, before judgement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskRow {
+    pub name: TaskName,
+    pub title: Option<String>,
+    pub paused: bool,
+    /// The folder is gone; the rows are not.
+    pub removed: bool,
+    pub next_due: Option<DateTime<Utc>>,
+    /// The newest slot that had a run.
+    pub last_slot: Option<DateTime<Utc>>,
+    /// What is wrong with the folder as it stands.
+    pub problem: Option<String>,
+    pub published_rows: Option<u64>,
+    /// Rows of the good run before the last good one.
+    pub previous_rows: Option<u64>,
+    pub last_run: Option<PastRun>,
+    pub last_ok: Option<DateTime<Utc>>,
+    pub fails_in_a_row: u32,
+    pub running_since: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// A folder is there: new, edited, or back again.
+    pub fn remember_task(
+        &mut self,
+        name: &TaskName,
+        title: Option<&str>,
+        _now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO _task (name, title) VALUES (?1, ?2)
+                 ON CONFLICT (name) DO UPDATE SET title = ?2, removed_at = NULL
+                     WHERE title IS NOT ?2 OR removed_at IS NOT NULL",
+            )?
+            .execute(params![name.as_str(), title])?;
+        Ok(())
+    }
+
+    /// The folder is gone. Its rows, its view and its runs stay.
+    pub fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE _task SET removed_at = ?2, next_due = NULL, problem = NULL WHERE name = ?1")?
+            .execute(params![name.as_str(), stamp::text(now)])?;
+        Ok(())
+    }
+
+    pub fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+        self.set(name, "next_due", &due.map(stamp::text))
+    }
+
+    pub fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
+        self.set(name, "paused", &paused)
+    }
+
+    /// What is wrong with the folder, shown by the status table; `None` when it was mended.
+    pub fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError> {
+        self.set(name, "problem", &problem)
+    }
+
+    /// Every task ever seen, by name, in two queries.
+    pub fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        // Both queries of one moment: a run that ends in between must not be running and ended.
+        let moment = self.connection.unchecked_transaction()?;
+        let running = self.running()?;
+        let sql = format!(
+            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem, t.published_rows,
+                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run ORDER BY t.name",
+            runs::COLUMNS
+        );
+        let mut statement = moment.prepare_cached(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut tasks = Vec::new();
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(0)?;
+            let has_run: bool = row.get::<_, Option<String>>(11)?.is_some();
+            tasks.push(TaskRow {
+                running_since: running.get(&name).copied(),
+                name: TaskName::new(&name).map_err(|error| StoreError::Value(error.to_string()))?,
+                title: row.get(1)?,
+                paused: row.get(2)?,
+                removed: row.get(3)?,
+                next_due: stamp::parse_if_any(row.get(4)?)?,
+                last_slot: stamp::parse_if_any(row.get(5)?)?,
+                problem: row.get(6)?,
+                published_rows: runs::count(row.get(7)?),
+                previous_rows: runs::count(row.get(8)?),
+                last_ok: stamp::parse_if_any(row.get(9)?)?,
+                fails_in_a_row: row.get(10)?,
+                last_run: if has_run { runs::read(row, 11)?.past() } else { None },
+            });
+        }
+        Ok(tasks)
+    }
+
+    fn set(&mut self, name: &TaskName, column: &'static str, value: &dyn ToSql) -> Result<(), StoreError> {
+        // A value that is there already costs no write, and so no wait for the disk.
+        let sql = format!("UPDATE _task SET {column} = ?2 WHERE name = ?1 AND {column} IS NOT ?2");
+        self.connection.prepare_cached(&sql)?.execute(params![name.as_str(), value])?;
+        Ok(())
+    }
+
+    fn running(&self) -> Result<HashMap<String, DateTime<Utc>>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT task, min(started) FROM _runs WHERE ended IS NULL GROUP BY task")?;
+        let mut rows = statement.query([])?;
+        let mut running = HashMap::new();
+        while let Some(row) = rows.next()? {
+            running.insert(row.get(0)?, stamp::parse(&row.get::<_, String>(1)?)?);
+        }
+        Ok(running)
+    }
+}

@@ -1,0 +1,102 @@
+//! What a run leaves to look at: its trace lines, and the raw pages of the last good run and of the last bad ones.
+
+use rusqlite::{Connection, params};
+
+use super::{Keep, Store, StoreError, runs, stamp};
+use crate::model::{PageMeta, RunId, TaskName, TraceLine};
+
+/// Of one run. A script of fifty steps over fifty pages writes some 200.
+const MAX_TRACE_LINES: i64 = 2_000;
+
+/// Of one line.
+const MAX_TRACE_CHARS: usize = 4_096;
+
+impl Store {
+    /// Appends to a run's trace; beyond the limit lines are dropped.
+    pub fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
+        runs::must_be_open(&self.connection, run)?;
+        let id = run.to_string();
+        let transaction = self.connection.transaction()?;
+        let written: i64 = transaction
+            .prepare_cached("SELECT count(*) FROM _trace WHERE run = ?1")?
+            .query_row([&id], |row| row.get(0))?;
+        for (number, line) in (written..MAX_TRACE_LINES).zip(lines) {
+            let text: String = line.text.chars().take(MAX_TRACE_CHARS).collect();
+            transaction
+                .prepare_cached("INSERT INTO _trace (run, line, at, step, verb, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+                .execute(params![id, number, stamp::text(line.at), line.step, line.verb, text])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    pub fn traces(&self, run: RunId) -> Result<Vec<TraceLine>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT at, step, verb, text FROM _trace WHERE run = ?1 ORDER BY line")?;
+        let mut rows = statement.query([run.to_string()])?;
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next()? {
+            let at = stamp::parse(&row.get::<_, String>(0)?)?;
+            lines.push(TraceLine { at, step: row.get(1)?, verb: row.get(2)?, text: row.get(3)? });
+        }
+        Ok(lines)
+    }
+
+    /// Keeps a raw page, compressed by the caller; beyond the number kept of a run it is passed over.
+    pub fn keep_page(&mut self, run: RunId, index: u32, meta: &PageMeta, zstd: &[u8]) -> Result<(), StoreError> {
+        if index >= self.keep.pages_a_run {
+            return Ok(());
+        }
+        let task = runs::must_be_open(&self.connection, run)?;
+        let meta = serde_json::to_string(meta).map_err(|error| StoreError::Value(error.to_string()))?;
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO _pages (run, page, task, meta, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![run.to_string(), index, task.as_str(), meta, zstd])?;
+        Ok(())
+    }
+
+    /// The kept pages of a run in order, their bodies as they were given.
+    pub fn pages(&self, run: RunId) -> Result<Vec<(PageMeta, Vec<u8>)>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT meta, body FROM _pages WHERE run = ?1 ORDER BY page")?;
+        let mut rows = statement.query([run.to_string()])?;
+        let mut pages = Vec::new();
+        while let Some(row) = rows.next()? {
+            let meta = row.get::<_, String>(0)?;
+            let meta = serde_json::from_str(&meta).map_err(|error| StoreError::Value(error.to_string()))?;
+            pages.push((meta, row.get(1)?));
+        }
+        Ok(pages)
+    }
+
+    /// The newest run of a task whose pages are kept, good or bad.
+    pub fn run_with_pages(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
+        Ok(runs_with_pages(&self.connection, task)?.into_iter().next().map(|(run, _)| run))
+    }
+}
+
+/// Keeps the pages of the last good run that has any, and of the last few bad ones.
+pub(super) fn prune_pages(connection: &Connection, task: &TaskName, keep: Keep) -> Result<(), StoreError> {
+    let (mut good, mut bad) = (1, keep.bad_runs);
+    for (run, is_published) in runs_with_pages(connection, task)? {
+        let left = if is_published { &mut good } else { &mut bad };
+        match left.checked_sub(1) {
+            Some(fewer) => *left = fewer,
+            None => _ = connection.execute("DELETE FROM _pages WHERE run = ?1", [run.to_string()])?,
+        }
+    }
+    Ok(())
+}
+
+/// Newest first, with whether the run was published.
+fn runs_with_pages(connection: &Connection, task: &TaskName) -> Result<Vec<(RunId, bool)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT p.run, coalesce(r.outcome = 'published', 0), r.started
+         FROM _pages p JOIN _runs r ON r.id = p.run WHERE p.task = ?1 ORDER BY r.started DESC, p.run DESC",
+    )?;
+    let mut rows = statement.query([task.as_str()])?;
+    let mut runs = Vec::new();
+    while let Some(row) = rows.next()? {
+        runs.push((runs::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
+    }
+    Ok(runs)
+}

@@ -1,0 +1,65 @@
+//! labels.toml: what a person said about the task's pages. Kept for ever, since every template comes from it again.
+
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::folder::{Folder, PUBLIC_FILE};
+use super::{Problem, Source};
+
+const LABELS_FILE: &str = "labels.toml";
+
+/// Labels gather over years; a pick is some 300 bytes.
+const MAX_LABELS_BYTES: u64 = 4 << 20;
+
+const HEADER: &str =
+    "# What a person said about this task's pages, oldest first. pieme learns from it again after a redesign.\n\n";
+
+/// Oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labels {
+    #[serde(default, rename = "label")]
+    pub labels: Vec<Label>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Label {
+    pub when: DateTime<Utc>,
+    pub kind: LabelKind,
+    /// Which of the shown candidates it was, counted from 1.
+    pub candidate: u32,
+    /// What had found that candidate.
+    pub method: String,
+    pub rows: u64,
+    /// Text of the candidate's first row, to find the list again by.
+    pub first_row: String,
+    /// Names of the columns, in order of the slots.
+    #[serde(default)]
+    pub columns: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelKind {
+    /// One of the candidates was chosen.
+    Pick,
+}
+
+/// The labels of a task; none when there is no file yet.
+pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
+    let folder = Folder::open(dir)?;
+    match folder.read(LABELS_FILE, MAX_LABELS_BYTES)? {
+        Some(bytes) => Source::new(dir.join(LABELS_FILE), bytes)?.parse(),
+        None => Ok(Labels::default()),
+    }
+}
+
+pub fn write_labels(dir: &Path, labels: &Labels) -> Result<(), Problem> {
+    let text = toml::to_string(labels)
+        .map_err(|error| Problem::new(&dir.join(LABELS_FILE), format!("the labels cannot be written: {error}")))?;
+    Folder::open(dir)?.replace(LABELS_FILE, format!("{HEADER}{text}").as_bytes(), PUBLIC_FILE)?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! EDGE: a task folder on disk. What people write is read with care and answered with file, line, caret and a hint; what
+//! pieme writes replaces the old file in one step. A folder from elsewhere can make nothing here read a file outside it.
+
+mod problem;
+mod source;
+pub mod folder;
+mod check;
+mod notes;
+mod shelf;
+mod columns_file;
+mod labels_file;
+mod samples;
+mod state;
+
+use std::path::{Path, PathBuf};
+
+use crate::model::{Script, Task, TaskName};
+
+pub use columns_file::write_columns;
+pub use folder::FileError;
+pub use labels_file::{Label, LabelKind, Labels, read_labels, write_labels};
+pub use problem::Problem;
+pub use samples::{Sample, clear_samples, read_samples, write_sample};
+pub use shelf::{Change, Entry, Shelf};
+pub use source::Source;
+pub use state::{read_cookies, write_cookies};
+
+use folder::Folder;
+
+pub const TASK_FILE: &str = "task.toml";
+pub const ROBOT_FILE: &str = "robot.toml";
+pub const TEMPLATE_FILE: &str = "template.json";
+
+/// A million keys in a TOML file cost 4 s and 300 MB to parse; nobody writes 64 kB by hand.
+pub const MAX_TOML_BYTES: u64 = 64 << 10;
+
+/// Templates are written by pieme; the largest on real pages stay far below this.
+pub const MAX_TEMPLATE_BYTES: u64 = 4 << 20;
+
+/// A task folder, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskFolder {
+    pub name: TaskName,
+    pub dir: PathBuf,
+    pub task: Task,
+    pub script: Script,
+    /// The learned template as JSON text; absent until one was learned.
+    pub template: Option<String>,
+    /// What the files ask for that this version accepts and does not do yet, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads a task folder whole, or says what is wrong with it. The script is parsed; whether its steps make sense is the
+/// robot's to say.
+pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
+    let name = name_of(dir)?;
+    let folder = Folder::open(dir).map_err(Problem::from)?;
+    folder.refuse_writable_by_all(dir).map_err(Problem::from)?;
+
+    let task_source = read_toml(&folder, TASK_FILE)?.ok_or_else(|| no_task_file(dir))?;
+    let task: Task = task_source.parse()?;
+    let robot_source = read_toml(&folder, ROBOT_FILE)?;
+    let script: Script = robot_source.as_ref().map(Source::parse).transpose()?.unwrap_or_default();
+    check::task(&task_source, &task)?;
+    check::start(&task_source, &task, robot_source.as_ref(), &script)?;
+
+    let template = read_template(&folder)?;
+    let notes = notes::of(&task);
+    Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
+}
+
+/// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.
+pub fn write_template(dir: &Path, json: &str) -> Result<(), FileError> {
+    Folder::open(dir)?.replace(TEMPLATE_FILE, json.as_bytes(), folder::PUBLIC_FILE)
+}
+
+fn name_of(dir: &Path) -> Result<TaskName, Problem> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    TaskName::new(&name)
+        .map_err(|error| Problem::new(dir, error.to_string()).hint("rename the folder; its name is the task's name"))
+}
+
+fn read_toml(folder: &Folder, name: &str) -> Result<Option<Source>, Problem> {
+    let bytes = folder.read(name, MAX_TOML_BYTES).map_err(Problem::from)?;
+    bytes.map(|bytes| Source::new(folder.path().join(name), bytes)).transpose()
+}
+
+fn read_template(folder: &Folder) -> Result<Option<String>, Problem> {
+    let Some(bytes) = folder.read(TEMPLATE_FILE, MAX_TEMPLATE_BYTES).map_err(Problem::from)? else {
+        return Ok(None);
+    };
+    let file = folder.path().join(TEMPLATE_FILE);
+    let source = Source::new(file.clone(), bytes)?;
+    match serde_json::from_str::<serde::de::IgnoredAny>(source.text()) {
+        Ok(_) => Ok(Some(source.into_text())),
+        Err(error) => Err(Problem {
+            line: u32::try_from(error.line()).ok(),
+            column: u32::try_from(error.column()).ok(),
+            ..Problem::new(&file, format!("this is not JSON: {error}"))
+        }
+        .hint("pieme writes this file; delete it and the template is learned again")),
+    }
+}
+
+fn no_task_file(dir: &Path) -> Problem {
+    Problem::new(&dir.join(TASK_FILE), "there is no task.toml in this folder")
+        .hint("the smallest one is a single line: url = \"https://example.org/list\"")
+}
