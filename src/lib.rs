@@ -9,3 +9,5 @@
 
 pub mod model;
 pub mod page;
+pub mod robot;
+pub mod practice;
