@@ -1,1 +1,3 @@
-fn main() {}
+//! One binary for all tests that need more than one part of pieme.
+
+mod robot;

@@ -1,0 +1,189 @@
+//! Pages that misbehave the way real sites do. Whatever is large is streamed: the server never holds it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Query;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+
+use super::html::escape;
+use super::routes::Shop;
+
+/// What the front page tells of these, in its order.
+pub const ROUTES: [(&str, &str); 16] = [
+    ("/bad/404", "not found"),
+    ("/bad/500", "broken inside"),
+    ("/bad/empty", "a page of no bytes"),
+    ("/bad/nolist", "an article, no list"),
+    ("/bad/huge", "a list of 200 MB"),
+    ("/bad/hang", "accepts, then never answers"),
+    ("/bad/slow", "a byte a second"),
+    ("/bad/cut", "ends before it said it would"),
+    ("/bad/loop", "redirects to itself"),
+    ("/bad/gzip-bomb", "200 kB that unpack to 30 MB"),
+    ("/bad/deep", "elements in elements in elements"),
+    ("/bad/captcha", "asks whether you are human"),
+    ("/bad/latin1", "ISO-8859-1 that calls itself UTF-8"),
+    ("/bad/endless", "a list whose next link never ends"),
+    ("/bad/redirect?to=/products", "goes wherever it is told"),
+    ("/bad/pdf", "a PDF that calls itself HTML"),
+];
+
+const HUGE_BYTES: usize = 200 << 20;
+const CHUNK_BYTES: usize = 64 << 10;
+/// Longer than any client here waits, yet no connection stays for ever.
+const HANG: Duration = Duration::from_secs(600);
+const SLOW_BYTES: usize = 600;
+const DEEP_DIVS: usize = 100_000;
+const BOMB_BYTES: usize = 200 << 10;
+
+pub fn router() -> Router<Arc<Shop>> {
+    Router::new()
+        .route("/404", get((StatusCode::NOT_FOUND, Html("<h1>Not found</h1>"))))
+        .route("/500", get((StatusCode::INTERNAL_SERVER_ERROR, Html("<h1>Something broke</h1>"))))
+        .route("/empty", get(Html("")))
+        .route("/nolist", get(Html(ARTICLE)))
+        .route("/huge", get(huge))
+        .route("/hang", get(hang))
+        .route("/slow", get(slow))
+        .route("/cut", get(cut))
+        .route("/loop", get(|| async { go("/bad/loop") }))
+        .route("/gzip-bomb", get(gzip_bomb))
+        .route("/deep", get(deep))
+        .route(
+            "/captcha",
+            get((StatusCode::FORBIDDEN, Html("<h1>Are you human?</h1><p>Please solve this captcha.</p>"))),
+        )
+        .route("/latin1", get(latin1))
+        .route("/endless", get(endless))
+        .route("/redirect", get(|Query(query): Query<To>| async move { go(&query.to) }).post(keep_posting))
+        .route("/pdf", get(Html("%PDF-1.7\n1 0 obj\n")))
+}
+
+const ARTICLE: &str = "<!DOCTYPE html><html lang=en><title>On kettles</title><article><h1>On kettles</h1>\
+    <p>A kettle is a pot with a lid, a spout and a handle, made to boil water.</p>\
+    <p>This page has nothing to sell and no list at all.</p></article></html>";
+
+#[derive(Deserialize)]
+struct To {
+    to: String,
+}
+
+fn go(to: &str) -> Response {
+    match HeaderValue::from_str(to) {
+        Ok(to) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
+        Err(_) => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+/// 307: the browser is to send the same form to the other place.
+async fn keep_posting(Query(query): Query<To>) -> Response {
+    let mut response = go(&query.to);
+    if response.status() == StatusCode::FOUND {
+        *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+    }
+    response
+}
+
+async fn huge() -> Response {
+    let row = "<li class=\"product\"><a href=\"/product/1\">Alba Kettle 101</a> <b>€ 24.90</b></li>\n";
+    let chunk = Bytes::from(row.repeat(CHUNK_BYTES / row.len()));
+    let count = HUGE_BYTES / chunk.len();
+    html_stream(
+        stream::once(async { Bytes::from_static(b"<!DOCTYPE html><ul>") }).chain(stream::iter(vec![chunk; count])),
+    )
+}
+
+async fn hang() -> StatusCode {
+    tokio::time::sleep(HANG).await;
+    StatusCode::NO_CONTENT
+}
+
+async fn slow() -> Response {
+    html_stream(stream::iter(0..SLOW_BYTES).then(|_| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Bytes::from_static(b"x")
+    }))
+}
+
+async fn cut() -> Response {
+    let mut response = html_stream(stream::once(async { Bytes::from_static(b"<!DOCTYPE html><ul><li>one</li>") }));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("100000"));
+    response
+}
+
+async fn deep() -> Html<String> {
+    Html("<div>x".repeat(DEEP_DIVS))
+}
+
+async fn latin1() -> Response {
+    let body: &[u8] = b"<!DOCTYPE html><title>K\xe4se</title><ul><li>K\xe4se</li><li>Cr\xe8me br\xfbl\xe9e</li>\
+        <li>Gr\xfc\xdfe aus K\xf6ln</li><li>\xc4pfel, sch\xf6n und s\xfc\xdf</li><li>Pi\xf1a</li></ul>";
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
+}
+
+#[derive(Deserialize)]
+struct Page {
+    page: Option<u64>,
+}
+
+async fn endless(Query(query): Query<Page>) -> Html<String> {
+    let page = query.page.unwrap_or(1);
+    let first = page.saturating_mul(3);
+    let items: String = (0..3).map(|n| format!("<li>Thing {}</li>", first.saturating_add(n))).collect();
+    Html(format!(
+        "<!DOCTYPE html><title>Endless</title><ul>{items}</ul><a rel=\"next\" href=\"/bad/endless?page={}\">{}</a>",
+        page.saturating_add(1),
+        escape("Next >")
+    ))
+}
+
+/// A deflate stream by hand: one letter, then “the same again, 258 times” in 13 bits, over and over.
+async fn gzip_bomb() -> Response {
+    let mut bits = Bits::default();
+    bits.push(0b010, 3); // not the last block; fixed Huffman codes
+    bits.push_code(0x30 + u32::from(b'x'), 8);
+    while bits.bytes.len() < BOMB_BYTES {
+        bits.push_code(0b1100_0101, 8); // length 258
+        bits.push_code(0, 5); // distance 1
+    }
+    let mut body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff".to_vec();
+    body.append(&mut bits.bytes);
+    ([(header::CONTENT_TYPE, "text/html"), (header::CONTENT_ENCODING, "gzip")], body).into_response()
+}
+
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    filled: u32,
+    byte: u8,
+}
+
+impl Bits {
+    fn push(&mut self, value: u32, count: u32) {
+        for place in 0..count {
+            self.byte |= (((value >> place) & 1) as u8) << self.filled;
+            self.filled += 1;
+            if self.filled == 8 {
+                self.bytes.push(std::mem::take(&mut self.byte));
+                self.filled = 0;
+            }
+        }
+    }
+
+    /// Huffman codes go in with their highest bit first.
+    fn push_code(&mut self, code: u32, count: u32) {
+        self.push(code.reverse_bits() >> (32 - count), count);
+    }
+}
+
+fn html_stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let body = Body::from_stream(chunks.map(Ok::<Bytes, std::convert::Infallible>));
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
+}

@@ -1,0 +1,165 @@
+//! The pages of the shop: what is said on each, in the layout that is switched on.
+
+use url::form_urlencoded;
+
+use super::catalogue::{self, ORDERS_PER_PAGE, PRODUCTS_PER_PAGE, Product};
+use super::html::{Frame, escape, page};
+use super::{PASSWORD, USER, bad, new, old};
+
+/// How the shop looks to this visitor now.
+pub struct View {
+    pub redesign: bool,
+    pub logged_in: bool,
+    pub products: Vec<Product>,
+}
+
+/// Which page of a list this is, and how its other pages are addressed.
+pub struct Stretch {
+    pub page: usize,
+    pub pages: usize,
+    path: &'static str,
+    /// Parameters that go along: the category or the words searched for.
+    along: Vec<(&'static str, String)>,
+}
+
+impl Stretch {
+    fn of(count: usize, per_page: usize, page: usize, path: &'static str) -> Stretch {
+        Stretch { page: page.max(1), pages: count.div_ceil(per_page), path, along: Vec::new() }
+    }
+
+    pub fn href(&self, page: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (key, value) in &self.along {
+            query.append_pair(key, value);
+        }
+        if page > 1 {
+            query.append_pair("page", &page.to_string());
+        }
+        let query = query.finish();
+        if query.is_empty() { self.path.to_owned() } else { format!("{}?{query}", self.path) }
+    }
+
+    /// The items of this page.
+    fn cut<T>(&self, items: Vec<T>, per_page: usize) -> Vec<T> {
+        items.into_iter().skip((self.page - 1).saturating_mul(per_page)).take(per_page).collect()
+    }
+}
+
+pub fn home(view: &View) -> String {
+    let traps: String = bad::ROUTES
+        .iter()
+        .map(|(path, says)| format!("<dt><a href=\"{path}\">{path}</a></dt><dd>{says}</dd>\n"))
+        .collect();
+    let content = format!(
+        "<h1>A site to practise on</h1>\n\
+         <p>This shop exists to show pieme something to read. It runs on this machine and knows nobody.</p>\n<dl>\n\
+         <dt><a href=\"/products\">/products</a></dt><dd>48 products, 12 a page, with badges on some</dd>\n\
+         <dt><a href=\"/search?q=lamp\">/search?q=lamp</a></dt><dd>the same list, searched</dd>\n\
+         <dt><a href=\"/search?q=unicorn\">/search?q=unicorn</a></dt><dd>a search that finds nothing</dd>\n\
+         <dt><a href=\"/login\">/login</a></dt><dd>user <code>{USER}</code>, password <code>{PASSWORD}</code></dd>\n\
+         <dt><a href=\"/orders\">/orders</a></dt><dd>30 orders behind the log-in</dd>\n\
+         <dt><a href=\"/switch\">/switch</a></dt><dd>redesigns the site, moves the prices</dd>\n</dl>\n\
+         <h2>Pages that misbehave</h2>\n<dl>\n{traps}</dl>"
+    );
+    framed(view, "About", &content)
+}
+
+pub fn products(view: &View, category: Option<String>, number: usize) -> String {
+    let heading = category.clone().unwrap_or_else(|| "Products".to_owned());
+    let keep = |product: &Product| category.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(product.category));
+    let along = category.clone().map(|it| ("category", it)).into_iter().collect();
+    product_list(view, &heading, keep, "/products", along, number)
+}
+
+pub fn search(view: &View, words: &str, number: usize) -> String {
+    let wanted = words.trim().to_lowercase();
+    let keep = |product: &Product| {
+        !wanted.is_empty() && format!("{} {}", product.name, product.category).to_lowercase().contains(&wanted)
+    };
+    let heading = format!("Search: {}", words.trim());
+    product_list(view, &heading, keep, "/search", vec![("q", words.to_owned())], number)
+}
+
+fn product_list(
+    view: &View,
+    heading: &str,
+    keep: impl Fn(&Product) -> bool,
+    path: &'static str,
+    along: Vec<(&'static str, String)>,
+    number: usize,
+) -> String {
+    let found: Vec<Product> = view.products.iter().filter(|product| keep(product)).cloned().collect();
+    let mut stretch = Stretch::of(found.len(), PRODUCTS_PER_PAGE, number, path);
+    stretch.along = along;
+    let count = found.len();
+    let shown = stretch.cut(found, PRODUCTS_PER_PAGE);
+    let list = if shown.is_empty() {
+        "<p class=\"nothing\">Nothing found. Try another word, or browse the <a href=\"/products\">whole list</a>.</p>"
+            .to_owned()
+    } else if view.redesign {
+        new::products(&shown, &stretch)
+    } else {
+        old::products(&shown, &stretch)
+    };
+    framed(view, heading, &format!("<h1>{}</h1>\n<p class=\"soft\">{count} products</p>\n{list}", escape(heading)))
+}
+
+pub fn product(view: &View, id: u32) -> Option<String> {
+    let product = view.products.iter().find(|product| product.id == id)?;
+    let body = if view.redesign { new::product(product) } else { old::product(product) };
+    Some(framed(view, &product.name, &format!("<h1>{}</h1>\n{body}", escape(&product.name))))
+}
+
+pub fn orders(view: &View, number: usize) -> String {
+    let all = catalogue::orders();
+    let stretch = Stretch::of(all.len(), ORDERS_PER_PAGE, number, "/orders");
+    let shown = stretch.cut(all, ORDERS_PER_PAGE);
+    let list = if view.redesign { new::orders(&shown, &stretch) } else { old::orders(&shown, &stretch) };
+    framed(view, "Orders", &format!("<h1>Orders</h1>\n<p>Welcome back, {USER}.</p>\n{list}"))
+}
+
+pub fn login(view: &View, csrf: &str, error: Option<&str>) -> String {
+    let error =
+        error.map(|error| format!("<p class=\"error\" role=\"alert\">{}</p>\n", escape(error))).unwrap_or_default();
+    let content = format!(
+        "<h1>Log in</h1>\n{error}<form class=\"stack\" name=\"login\" method=\"post\" action=\"/login\">\n\
+         <input type=\"hidden\" name=\"csrf_token\" value=\"{}\">\n\
+         <label>User <input type=\"text\" name=\"user\" autocomplete=\"username\"></label>\n\
+         <label>Password <input type=\"password\" name=\"password\" autocomplete=\"current-password\"></label>\n\
+         <label><span><input type=\"checkbox\" name=\"remember\" value=\"yes\" checked> Remember me</span></label>\n\
+         <button type=\"submit\" name=\"action\" value=\"log-in\">Log in</button>\n</form>",
+        escape(csrf)
+    );
+    framed(view, "Log in", &content)
+}
+
+pub fn switches(view: &View, price_calls: u32) -> String {
+    let (state, verb) = if view.redesign { ("new", "Go back to the old design") } else { ("old", "Redesign the site") };
+    let content = format!(
+        "<h1>Switches</h1>\n<p>The site wears its {state} design. Prices have been moved {price_calls} times.</p>\n\
+         <form method=\"post\" action=\"/switch/redesign\"><button type=\"submit\">{verb}</button></form>\n\
+         <form method=\"post\" action=\"/switch/prices\"><p><button type=\"submit\">Move a tenth of the prices</button></p></form>"
+    );
+    framed(view, "Switches", &content)
+}
+
+pub fn not_found(view: &View) -> String {
+    framed(view, "Not found", "<h1>Not found</h1>\n<p>There is no such page here.</p>")
+}
+
+/// A picture in a few lines: the product's first letters on its own colour.
+pub fn image(view: &View, id: u32) -> Option<String> {
+    let product = view.products.iter().find(|product| product.id == id)?;
+    let letters: String = product.name.split(' ').filter_map(|word| word.chars().next()).take(2).collect();
+    let hue = id * 47 % 360;
+    Some(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 240 150\"><rect width=\"240\" height=\"150\" fill=\"hsl({hue},45%,55%)\"/>\
+         <text x=\"120\" y=\"95\" font-family=\"sans-serif\" font-size=\"56\" text-anchor=\"middle\" fill=\"#fff\">{}</text></svg>",
+        escape(&letters)
+    ))
+}
+
+fn framed(view: &View, title: &str, content: &str) -> String {
+    let popular = &view.products[..view.products.len().min(4)];
+    page(&Frame { title, logged_in: view.logged_in, popular }, content)
+}

@@ -1,0 +1,175 @@
+//! Which address shows what, and the state behind it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use axum::Router;
+use axum::extract::{Form, Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+
+use super::pages::{self, View};
+use super::visitors::{Visitor, Visitors};
+use super::{PASSWORD, USER, bad, catalogue};
+
+/// Everything about the shop that can change.
+#[derive(Default)]
+pub struct Shop {
+    redesign: AtomicBool,
+    price_calls: AtomicU32,
+    requests: AtomicU64,
+    visitors: Visitors,
+}
+
+impl Shop {
+    pub fn set_redesign(&self, on: bool) {
+        self.redesign.store(on, Ordering::SeqCst);
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    fn view(&self, headers: &HeaderMap) -> View {
+        View {
+            redesign: self.redesign.load(Ordering::SeqCst),
+            logged_in: self.visitors.known(headers).is_some_and(|visitor| visitor.logged_in),
+            products: catalogue::products(self.price_calls.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+type Here = State<Arc<Shop>>;
+
+pub fn router(shop: Arc<Shop>) -> Router {
+    Router::new()
+        .route("/", get(home))
+        .route("/products", get(products))
+        .route("/search", get(search))
+        .route("/product/{id}", get(product))
+        .route("/image/{file}", get(image))
+        .route("/login", get(login_form).post(login))
+        .route("/logout", get(logout))
+        .route("/orders", get(orders))
+        .route("/switch", get(switches))
+        .route("/switch/redesign", post(switch_redesign))
+        .route("/switch/prices", post(switch_prices))
+        .nest("/bad", bad::router())
+        .fallback(not_found)
+        .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))
+        .with_state(shop)
+}
+
+async fn count(State(shop): Here, request: Request, next: Next) -> Response {
+    shop.requests.fetch_add(1, Ordering::SeqCst);
+    next.run(request).await
+}
+
+async fn home(State(shop): Here, headers: HeaderMap) -> Html<String> {
+    Html(pages::home(&shop.view(&headers)))
+}
+
+#[derive(Deserialize)]
+struct ListQuery {
+    #[serde(default)]
+    q: String,
+    category: Option<String>,
+    page: Option<usize>,
+}
+
+async fn products(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {
+    Html(pages::products(&shop.view(&headers), query.category, query.page.unwrap_or(1)))
+}
+
+async fn search(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {
+    Html(pages::search(&shop.view(&headers), &query.q, query.page.unwrap_or(1)))
+}
+
+async fn product(state: Here, headers: HeaderMap, Path(id): Path<u32>) -> Response {
+    match pages::product(&state.view(&headers), id) {
+        Some(page) => Html(page).into_response(),
+        None => not_found(state, headers).await,
+    }
+}
+
+async fn image(state: Here, headers: HeaderMap, Path(file): Path<String>) -> Response {
+    let id = file.strip_suffix(".svg").and_then(|id| id.parse().ok());
+    match id.and_then(|id| pages::image(&state.view(&headers), id)) {
+        Some(svg) => ([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response(),
+        None => not_found(state, headers).await,
+    }
+}
+
+async fn login_form(State(shop): Here, headers: HeaderMap) -> Response {
+    let visitor = shop.visitors.known_or_new(&headers);
+    let page = Html(pages::login(&shop.view(&headers), &visitor.csrf, None));
+    with_cookie(page.into_response(), &visitor)
+}
+
+#[derive(Deserialize)]
+struct LoginForm {
+    #[serde(default)]
+    user: String,
+    #[serde(default)]
+    password: String,
+    #[serde(default)]
+    csrf_token: String,
+}
+
+async fn login(State(shop): Here, headers: HeaderMap, Form(form): Form<LoginForm>) -> Response {
+    let visitor = shop.visitors.known_or_new(&headers);
+    let complaint = if form.csrf_token != visitor.csrf {
+        "This form is out of date. Please try again."
+    } else if form.user != USER || form.password != PASSWORD {
+        "Wrong user or password."
+    } else {
+        let visitor = shop.visitors.log_in(&visitor);
+        return with_cookie(Redirect::to("/orders").into_response(), &visitor);
+    };
+    // 200 like most shops: only the text of the page says that it did not work.
+    let page = Html(pages::login(&shop.view(&headers), &visitor.csrf, Some(complaint)));
+    with_cookie(page.into_response(), &visitor)
+}
+
+async fn logout(State(shop): Here, headers: HeaderMap) -> Redirect {
+    if let Some(visitor) = shop.visitors.known(&headers) {
+        shop.visitors.log_out(&visitor);
+    }
+    Redirect::to("/login")
+}
+
+async fn orders(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
+    let view = shop.view(&headers);
+    if view.logged_in {
+        Html(pages::orders(&view, query.page.unwrap_or(1))).into_response()
+    } else {
+        Redirect::to("/login").into_response()
+    }
+}
+
+async fn switches(State(shop): Here, headers: HeaderMap) -> Html<String> {
+    Html(pages::switches(&shop.view(&headers), shop.price_calls.load(Ordering::SeqCst)))
+}
+
+async fn switch_redesign(State(shop): Here) -> Redirect {
+    shop.redesign.fetch_xor(true, Ordering::SeqCst);
+    Redirect::to("/switch")
+}
+
+async fn switch_prices(State(shop): Here) -> Redirect {
+    shop.price_calls.fetch_add(1, Ordering::SeqCst);
+    Redirect::to("/switch")
+}
+
+async fn not_found(State(shop): Here, headers: HeaderMap) -> Response {
+    (StatusCode::NOT_FOUND, Html(pages::not_found(&shop.view(&headers)))).into_response()
+}
+
+fn with_cookie(mut response: Response, visitor: &Visitor) -> Response {
+    response.headers_mut().insert(header::SET_COOKIE, visitor.set_cookie());
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

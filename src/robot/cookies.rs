@@ -1,0 +1,137 @@
+//! The cookies of a task, kept from run to run: session cookies too, since a daemon never closes its browser.
+
+use cookie_store::{CookieDomain, CookieStore};
+use url::Url;
+
+/// More than browsers need and too few to fill a disk (safety.md input 20).
+const MAX_PER_DOMAIN: usize = 50;
+const MAX_BYTES: usize = 4096;
+
+#[derive(Default)]
+pub struct Jar(CookieStore);
+
+impl Jar {
+    /// Cookies as [`Jar::to_json`] wrote them. Anything else is an empty jar: a lost log-in mends itself.
+    pub fn from_json(json: Option<&str>) -> Jar {
+        json.and_then(|json| cookie_store::serde::json::load(json.as_bytes()).ok()).map(Jar).unwrap_or_default()
+    }
+
+    /// `None` when there is nothing to keep.
+    pub fn to_json(&self) -> Option<String> {
+        let cookies: Vec<_> = self.0.iter_unexpired().collect();
+        if cookies.is_empty() { None } else { serde_json::to_string(&cookies).ok() }
+    }
+
+    /// Takes a `Set-Cookie` header that came from `url`, or leaves it.
+    pub fn take(&mut self, header: &str, url: &Url) {
+        if header.len() > MAX_BYTES {
+            return;
+        }
+        let Ok(cookie) = cookie_store::Cookie::parse(header.to_owned(), url) else { return };
+        if let CookieDomain::Suffix(domain) = &cookie.domain
+            && is_public_suffix(domain)
+            && Some(domain.as_str()) != url.host_str()
+        {
+            return;
+        }
+        let domain = String::from(&cookie.domain);
+        let path = String::from(&cookie.path);
+        let of_domain = self.0.iter_unexpired().filter(|it| String::from(&it.domain) == domain).count();
+        if of_domain < MAX_PER_DOMAIN || self.0.contains(&domain, &path, cookie.name()) {
+            // An error here says that the cookie is for another host, or expired: then it is not kept.
+            let _ = self.0.insert(cookie.into_owned(), url);
+        }
+    }
+
+    /// The `Cookie` header for a request to `url`.
+    pub fn header(&self, url: &Url) -> Option<String> {
+        let mut cookies = self.0.matches(url);
+        // Longer paths first, as browsers do; then by name, so that the order is always the same.
+        cookies.sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned()));
+        let pairs: Vec<String> = cookies.iter().map(|cookie| format!("{}={}", cookie.name(), cookie.value())).collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+/// Would a cookie for this domain reach sites of other people? The full list is 300 kB and changes weekly; these rules cover
+/// top-level domains, the second levels that countries sell under, and the large hosters. What slips through reaches only
+/// hosts of the same task, as the guard lets it talk to no other.
+fn is_public_suffix(domain: &str) -> bool {
+    const SECOND_LEVELS: [&str; 16] =
+        ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "gv", "ltd", "mil", "ne", "net", "or", "org", "plc"];
+    const HOSTERS: [&str; 16] = [
+        "github.io",
+        "gitlab.io",
+        "herokuapp.com",
+        "netlify.app",
+        "vercel.app",
+        "pages.dev",
+        "workers.dev",
+        "web.app",
+        "firebaseapp.com",
+        "blogspot.com",
+        "wordpress.com",
+        "azurewebsites.net",
+        "cloudfront.net",
+        "fly.dev",
+        "onrender.com",
+        "s3.amazonaws.com",
+    ];
+    let labels: Vec<&str> = domain.trim_matches('.').split('.').collect();
+    match labels.as_slice() {
+        [_] => true,
+        [second, country] if country.len() == 2 && SECOND_LEVELS.contains(second) => true,
+        _ => HOSTERS.contains(&domain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL of the test")
+    }
+
+    #[test]
+    fn session_cookies_are_kept_from_run_to_run() {
+        let mut jar = Jar::default();
+        jar.take("sid=1; Path=/; HttpOnly", &url("https://shop.test/login"));
+        let again = Jar::from_json(jar.to_json().as_deref());
+        assert_eq!(again.header(&url("https://shop.test/orders")).as_deref(), Some("sid=1"));
+        assert_eq!(again.header(&url("https://other.test/")), None);
+        assert_eq!(Jar::from_json(Some("not json")).to_json(), None);
+    }
+
+    #[test]
+    fn a_cookie_for_everybody_is_not_taken() {
+        for (header, from, taken) in [
+            ("a=1; Domain=com", "https://shop.com/", false),
+            ("a=1; Domain=.co.uk", "https://shop.co.uk/", false),
+            ("a=1; Domain=github.io", "https://me.github.io/", false),
+            ("a=1; Domain=other.test", "https://shop.test/", false),
+            ("a=1; Domain=shop.co.uk", "https://www.shop.co.uk/", true),
+            ("a=1; Domain=.example.org", "https://www.example.org/", true),
+            ("a=1", "http://127.0.0.1:8643/", true),
+        ] {
+            let mut jar = Jar::default();
+            jar.take(header, &url(from));
+            assert_eq!(jar.header(&url(from)).is_some(), taken, "{header} from {from}");
+        }
+    }
+
+    #[test]
+    fn ten_thousand_cookies_are_fifty_and_a_large_one_is_none() {
+        let mut jar = Jar::default();
+        let from = url("https://shop.test/");
+        for n in 0..10_000 {
+            jar.take(&format!("c{n}={n}"), &from);
+        }
+        jar.take(&format!("big={}", "x".repeat(70_000)), &from);
+        let header = jar.header(&from).expect("some were kept");
+        assert_eq!(header.split("; ").count(), MAX_PER_DOMAIN);
+        assert!(!header.contains("big"));
+        jar.take("c1=new", &from);
+        assert!(jar.header(&from).is_some_and(|header| header.contains("c1=new")), "a known one is still updated");
+    }
+}

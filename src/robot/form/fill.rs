@@ -1,0 +1,211 @@
+//! A form with values typed in becomes a request, field by field in the page's order.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use encoding_rs::Encoding;
+use url::{Url, form_urlencoded};
+
+use super::find::{is_query, is_user};
+use super::{Button, Field, Form, Kind};
+
+/// A form ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    pub post: bool,
+    pub url: Url,
+    /// Of a POST; a GET has it all in its URL.
+    pub body: Option<String>,
+    pub enctype: &'static str,
+}
+
+const URLENCODED: &str = "application/x-www-form-urlencoded";
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormError {
+    #[error("has no field “{wanted}”; it has: {there}")]
+    NoField { wanted: String, there: String },
+    #[error("has no choice “{wanted}” in “{field}”; it has: {there}")]
+    NoChoice { field: String, wanted: String, there: String },
+    #[error("has no button “{wanted}”; it has: {there}")]
+    NoButton { wanted: String, there: String },
+    #[error("is sent as {0}, which is not supported yet")]
+    Enctype(String),
+    #[error("sends to “{0}”, which is not an address")]
+    Action(String),
+}
+
+impl Form {
+    /// Types `values` into the form on `page` and presses `button`, or the first one. `encoding` is the page's own.
+    pub fn fill(
+        &self,
+        page: &Url,
+        encoding: &'static Encoding,
+        values: &BTreeMap<String, String>,
+        button: Option<&str>,
+    ) -> Result<Filled, FormError> {
+        if self.post && !matches!(self.enctype.as_str(), "" | URLENCODED) {
+            return Err(FormError::Enctype(self.enctype.clone()));
+        }
+        let mut fields = self.fields.clone();
+        for (wanted, value) in values {
+            self.type_in(&mut fields, wanted, value)?;
+        }
+        let button = self.press(button)?;
+        let encoded = encode(&entries(&fields, button), self.encoding(encoding));
+        let mut url = self.target(page, button)?;
+        if self.post {
+            return Ok(Filled { post: true, url, body: Some(encoded), enctype: URLENCODED });
+        }
+        url.set_query(Some(&encoded));
+        Ok(Filled { post: false, url, body: None, enctype: URLENCODED })
+    }
+
+    fn type_in(&self, fields: &mut [Field], wanted: &str, value: &str) -> Result<(), FormError> {
+        let name = self.field_name(wanted).ok_or_else(|| FormError::NoField {
+            wanted: wanted.to_owned(),
+            there: listed(self.visible().map(|field| field.name.as_str())),
+        })?;
+        let mut group: Vec<&mut Field> = fields.iter_mut().filter(|field| field.name == name).collect();
+        let no_choice = |there: String| FormError::NoChoice { field: name.clone(), wanted: value.to_owned(), there };
+        match group[0].kind {
+            Kind::Select => {
+                let field = &mut *group[0];
+                let at = choice(field.options.iter().map(|it| (it.value.as_str(), it.label.as_str())), value)
+                    .ok_or_else(|| no_choice(listed(field.options.iter().map(|it| it.label.as_str()))))?;
+                for (index, option) in field.options.iter_mut().enumerate() {
+                    option.chosen = index == at;
+                }
+            }
+            Kind::Radio | Kind::Checkbox if group.len() > 1 || group[0].kind == Kind::Radio => {
+                let at = choice(group.iter().map(|it| (it.value.as_str(), it.label.as_str())), value)
+                    .ok_or_else(|| no_choice(listed(group.iter().map(|it| it.value.as_str()))))?;
+                for (index, field) in group.iter_mut().enumerate() {
+                    field.on = index == at;
+                }
+            }
+            Kind::Checkbox => {
+                group[0].on = !matches!(value.trim().to_lowercase().as_str(), "" | "false" | "no" | "off" | "0")
+            }
+            _ => group[0].value = value.to_owned(),
+        }
+        Ok(())
+    }
+
+    /// The field a person means: by its name, its id, what stands beside it, or what it is for.
+    fn field_name(&self, wanted: &str) -> Option<String> {
+        let low = wanted.trim().to_lowercase();
+        let by = |fits: &dyn Fn(&Field) -> bool| {
+            self.fields.iter().find(|field| fits(field)).map(|field| field.name.clone())
+        };
+        by(&|field| field.name == wanted)
+            .or_else(|| by(&|field| field.name.to_lowercase() == low))
+            .or_else(|| by(&|field| field.id.as_deref() == Some(wanted)))
+            .or_else(|| by(&|field| field.kind != Kind::Hidden && field.label.to_lowercase() == low))
+            .or_else(|| match low.as_str() {
+                "password" => by(&|field| field.kind == Kind::Password),
+                "user" | "username" | "email" | "login" => {
+                    by(&is_user).or_else(|| by(&|field| field.kind != Kind::Hidden && field.is_text()))
+                }
+                "q" | "query" | "search" => by(&is_query).or_else(|| by(&|field| field.is_text())),
+                _ => None,
+            })
+    }
+
+    fn press(&self, wanted: Option<&str>) -> Result<Option<&Button>, FormError> {
+        let Some(wanted) = wanted else { return Ok(self.buttons.first()) };
+        let low = wanted.trim().to_lowercase();
+        let exact = |it: &&Button| {
+            it.name.as_deref() == Some(wanted) || it.id.as_deref() == Some(wanted) || it.text.to_lowercase() == low
+        };
+        let found = self
+            .buttons
+            .iter()
+            .find(exact)
+            .or_else(|| self.buttons.iter().find(|it| it.text.to_lowercase().contains(&low)));
+        let there = || listed(self.buttons.iter().map(|it| it.text.as_str()));
+        found.map(Some).ok_or_else(|| FormError::NoButton { wanted: wanted.to_owned(), there: there() })
+    }
+
+    fn target(&self, page: &Url, button: Option<&Button>) -> Result<Url, FormError> {
+        let action = button.and_then(|it| it.action.as_deref()).or(self.action.as_deref()).unwrap_or_default().trim();
+        // An empty action is the page itself, whatever its base is.
+        let base =
+            if action.is_empty() { None } else { self.base.as_deref().and_then(|base| page.join(base.trim()).ok()) };
+        let mut url = base.as_ref().unwrap_or(page).join(action).map_err(|_| FormError::Action(action.to_owned()))?;
+        url.set_fragment(None);
+        Ok(url)
+    }
+
+    /// What the form asks for, or what the page is written in; browsers never send UTF-16.
+    fn encoding(&self, page: &'static Encoding) -> &'static Encoding {
+        let labels = self.accept_charset.as_deref().unwrap_or_default().split([' ', ',']);
+        let asked = labels.filter_map(|label| Encoding::for_label(label.trim().as_bytes())).next();
+        asked.unwrap_or(page).output_encoding()
+    }
+}
+
+/// What a browser sends, in the order of the page.
+fn entries(fields: &[Field], button: Option<&Button>) -> Vec<(String, String)> {
+    let mut entries = Vec::new();
+    let mut pressed = button;
+    for field in fields {
+        if let Some(button) = pressed.take_if(|button| button.node < field.node) {
+            entries.extend(clicked(button));
+        }
+        match field.kind {
+            Kind::Checkbox | Kind::Radio if !field.on => {}
+            Kind::Select => {
+                let chosen = field.options.iter().filter(|it| it.chosen);
+                entries.extend(chosen.map(|it| (field.name.clone(), it.value.clone())));
+            }
+            // No file is ever chosen; a browser sends the empty name.
+            Kind::File => entries.push((field.name.clone(), String::new())),
+            _ => entries.push((field.name.clone(), field.value.clone())),
+        }
+    }
+    entries.extend(pressed.into_iter().flat_map(clicked));
+    entries
+}
+
+fn clicked(button: &Button) -> Vec<(String, String)> {
+    match (&button.name, button.image) {
+        (Some(name), false) => vec![(name.clone(), button.value.clone())],
+        (name, true) => {
+            let dot = name.as_ref().map_or_else(String::new, |name| format!("{name}."));
+            vec![(format!("{dot}x"), "0".to_owned()), (format!("{dot}y"), "0".to_owned())]
+        }
+        (None, false) => Vec::new(),
+    }
+}
+
+fn encode(entries: &[(String, String)], encoding: &'static Encoding) -> String {
+    let bytes: &dyn for<'t> Fn(&'t str) -> Cow<'t, [u8]> = &|text| encoding.encode(text).0;
+    let mut out = form_urlencoded::Serializer::new(String::new());
+    out.encoding_override(Some(bytes));
+    for (name, value) in entries {
+        out.append_pair(name, &value.replace("\r\n", "\n").replace('\n', "\r\n"));
+    }
+    out.finish()
+}
+
+/// By value, by label, then by label whatever its case.
+fn choice<'f>(choices: impl Iterator<Item = (&'f str, &'f str)> + Clone, wanted: &str) -> Option<usize> {
+    let low = wanted.trim().to_lowercase();
+    let mut all = [choices.clone(), choices.clone(), choices].into_iter();
+    let mut next = || all.next().into_iter().flatten();
+    next()
+        .position(|(value, _)| value == wanted)
+        .or_else(|| next().position(|(_, label)| label == wanted))
+        .or_else(|| next().position(|(_, label)| label.trim().to_lowercase() == low))
+}
+
+fn listed<'f>(words: impl Iterator<Item = &'f str>) -> String {
+    let mut seen: Vec<&str> = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        if !seen.contains(&word) {
+            seen.push(word);
+        }
+    }
+    if seen.is_empty() { "nothing".to_owned() } else { seen[..seen.len().min(12)].join(", ") }
+}

@@ -1,0 +1,255 @@
+//! The forms of a page, as a browser sees and sends them. Pure.
+
+mod find;
+mod fill;
+
+use crate::page::{NodeId, Tree};
+
+pub use fill::{Filled, FormError};
+pub use find::find;
+
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub node: NodeId,
+    pub name: Option<String>,
+    pub id: Option<String>,
+    pub action: Option<String>,
+    pub post: bool,
+    enctype: String,
+    accept_charset: Option<String>,
+    /// The page's `<base href>`, which a relative action is relative to.
+    base: Option<String>,
+    /// What role and class say, for telling what the form is for.
+    hints: String,
+    pub fields: Vec<Field>,
+    pub buttons: Vec<Button>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Field {
+    node: NodeId,
+    pub name: String,
+    id: Option<String>,
+    /// What a person reads beside it.
+    pub label: String,
+    pub kind: Kind,
+    pub value: String,
+    /// Boxes and radios: is it ticked? All others go always.
+    on: bool,
+    options: Vec<Choice>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Search,
+    Email,
+    Password,
+    Hidden,
+    Checkbox,
+    Radio,
+    Select,
+    File,
+}
+
+#[derive(Clone, Debug)]
+struct Choice {
+    value: String,
+    label: String,
+    chosen: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Button {
+    node: NodeId,
+    pub name: Option<String>,
+    id: Option<String>,
+    value: String,
+    pub text: String,
+    action: Option<String>,
+    /// A picture: its name goes out with the place that was clicked.
+    image: bool,
+}
+
+/// All forms of the page, in document order.
+pub fn all(tree: &Tree) -> Vec<Form> {
+    let base = tree.elements("base").find_map(|it| tree.attribute(it, "href")).map(str::to_owned);
+    let mut forms: Vec<Form> = tree.elements("form").map(|node| form(tree, node, base.clone())).collect();
+    if forms.is_empty() {
+        return forms;
+    }
+    for node in tree.subtree(tree.root()) {
+        if !matches!(tree.tag(node), "input" | "select" | "textarea" | "button") || is_disabled(tree, node) {
+            continue;
+        }
+        let Some(owner) = owner(tree, &forms, node) else { continue };
+        match button(tree, node) {
+            Some(button) => forms[owner].buttons.push(button),
+            None => forms[owner].fields.extend(field(tree, node)),
+        }
+    }
+    forms
+}
+
+impl Form {
+    /// The words a message calls it by: its name, its id, or what it seems to be for.
+    pub fn describe(&self) -> String {
+        let named = self.name.clone().or_else(|| self.id.clone());
+        named.unwrap_or_else(|| {
+            let fields: Vec<&str> = self.visible().map(|field| field.name.as_str()).take(4).collect();
+            if find::login_score(self).is_some() {
+                "login".to_owned()
+            } else if find::search_score(self).is_some() {
+                "search".to_owned()
+            } else {
+                format!("a form with {}", if fields.is_empty() { "only buttons".to_owned() } else { fields.join(", ") })
+            }
+        })
+    }
+
+    /// The fields that a person fills in.
+    pub fn visible(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.kind != Kind::Hidden)
+    }
+}
+
+impl Field {
+    pub fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Text | Kind::Search | Kind::Email)
+    }
+}
+
+fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
+    let said = |name: &str| tree.attribute(node, name).map(str::to_owned);
+    let is =
+        |name: &str, value: &str| tree.attribute(node, name).is_some_and(|it| it.trim().eq_ignore_ascii_case(value));
+    let around = tree.parent(node).map(|parent| (tree.tag(parent), tree.attribute(parent, "role").unwrap_or_default()));
+    let (tag, role) = around.unwrap_or_default();
+    let own = |name: &str| said(name).unwrap_or_default();
+    let hints = format!(
+        "{} {} {} {role} {}",
+        own("role"),
+        own("class"),
+        own("aria-label"),
+        if tag == "search" { tag } else { "" }
+    );
+    Form {
+        node,
+        name: said("name").filter(|name| !name.is_empty()),
+        id: said("id").filter(|id| !id.is_empty()),
+        action: said("action"),
+        post: is("method", "post"),
+        enctype: said("enctype").unwrap_or_default().trim().to_ascii_lowercase(),
+        accept_charset: said("accept-charset"),
+        base,
+        hints: hints.to_lowercase(),
+        fields: Vec::new(),
+        buttons: Vec::new(),
+    }
+}
+
+/// Which form a field belongs to: the one it names, the one around it, or the one that was opened inside the same table,
+/// where the parser closes it at once (`<table><form><tr><td><input>`).
+fn owner(tree: &Tree, forms: &[Form], node: NodeId) -> Option<usize> {
+    if let Some(id) = tree.attribute(node, "form") {
+        return forms.iter().position(|form| form.id.as_deref() == Some(id));
+    }
+    if let Some(around) = forms.iter().rposition(|form| tree.contains(form.node, node)) {
+        return Some(around);
+    }
+    let before = forms.iter().rposition(|form| form.node < node)?;
+    let parent = tree.parent(forms[before].node)?;
+    (matches!(tree.tag(parent), "table" | "tbody" | "thead" | "tfoot" | "tr") && tree.contains(parent, node))
+        .then_some(before)
+}
+
+fn is_disabled(tree: &Tree, node: NodeId) -> bool {
+    let is = |it: NodeId| tree.attribute(it, "disabled").is_some();
+    is(node) || tree.ancestors(node).any(|it| tree.tag(it) == "fieldset" && is(it))
+}
+
+fn button(tree: &Tree, node: NodeId) -> Option<Button> {
+    let kind = tree.attribute(node, "type").unwrap_or_default().trim().to_ascii_lowercase();
+    let presses = match tree.tag(node) {
+        "input" => matches!(kind.as_str(), "submit" | "image"),
+        "button" => !matches!(kind.as_str(), "button" | "reset"),
+        _ => false,
+    };
+    let said = |name: &str| tree.attribute(node, name).map(str::to_owned).filter(|it| !it.is_empty());
+    let value = said("value").unwrap_or_default();
+    let text = if tree.tag(node) == "button" { tree.text(node) } else { value.clone() };
+    presses.then(|| Button {
+        node,
+        name: said("name"),
+        id: said("id"),
+        text: if text.is_empty() { said("alt").or_else(|| said("aria-label")).unwrap_or_default() } else { text },
+        value,
+        action: said("formaction"),
+        image: kind == "image",
+    })
+}
+
+/// A field that a browser would send; buttons that send nothing and fields without name are none.
+fn field(tree: &Tree, node: NodeId) -> Option<Field> {
+    let kind =
+        match (tree.tag(node), tree.attribute(node, "type").unwrap_or_default().trim().to_ascii_lowercase().as_str()) {
+            ("select", _) => Kind::Select,
+            ("textarea", _) => Kind::Text,
+            ("button", _) | ("input", "button" | "reset" | "submit" | "image") => return None,
+            ("input", "hidden") => Kind::Hidden,
+            ("input", "password") => Kind::Password,
+            ("input", "checkbox") => Kind::Checkbox,
+            ("input", "radio") => Kind::Radio,
+            ("input", "search") => Kind::Search,
+            ("input", "email") => Kind::Email,
+            ("input", "file") => Kind::File,
+            _ => Kind::Text,
+        };
+    let name = tree.attribute(node, "name").filter(|name| !name.is_empty())?.to_owned();
+    let value = match (kind, tree.tag(node)) {
+        (Kind::Checkbox | Kind::Radio, _) => tree.attribute(node, "value").unwrap_or("on").to_owned(),
+        (_, "textarea") => tree.children(node).filter_map(|it| tree.own_text(it)).collect(),
+        _ => tree.attribute(node, "value").unwrap_or_default().to_owned(),
+    };
+    Some(Field {
+        node,
+        name,
+        id: tree.attribute(node, "id").map(str::to_owned),
+        label: label(tree, node),
+        kind,
+        value,
+        on: tree.attribute(node, "checked").is_some(),
+        options: if kind == Kind::Select { choices(tree, node) } else { Vec::new() },
+    })
+}
+
+/// The options of a select. Where none is marked, a browser shows, and sends, the first.
+fn choices(tree: &Tree, select: NodeId) -> Vec<Choice> {
+    let options =
+        tree.subtree(select).filter(|&it| tree.tag(it) == "option" && tree.attribute(it, "disabled").is_none());
+    let mut choices: Vec<Choice> = options
+        .map(|it| {
+            let label = tree.text(it);
+            let value = tree.attribute(it, "value").map_or_else(|| label.clone(), str::to_owned);
+            Choice { value, label, chosen: tree.attribute(it, "selected").is_some() }
+        })
+        .collect();
+    if tree.attribute(select, "multiple").is_some() {
+        return choices;
+    }
+    let last = choices.iter().rposition(|choice| choice.chosen).unwrap_or(0);
+    for (index, choice) in choices.iter_mut().enumerate() {
+        choice.chosen = index == last;
+    }
+    choices
+}
+
+fn label(tree: &Tree, node: NodeId) -> String {
+    let id = tree.attribute(node, "id");
+    let told = tree.elements("label").find(|&it| id.is_some() && tree.attribute(it, "for") == id);
+    let around = || tree.ancestors(node).find(|&it| tree.tag(it) == "label");
+    let text = told.or_else(around).map(|it| tree.text(it)).unwrap_or_default();
+    let said = ["aria-label", "placeholder", "title"].iter().find_map(|name| tree.attribute(node, name));
+    let text = if text.is_empty() { said.unwrap_or_default().trim().to_owned() } else { text };
+    text.trim_end_matches(['*', ':', ' ']).to_owned()
+}

@@ -1,0 +1,299 @@
+//! Which addresses may be reached. The one place that decides: every URL passes [`Guard::url`] before it is requested, and
+//! every address a name resolves to passes [`Guard::address`], since reqwest asks its resolver only about names.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
+
+use crate::model::{Script, Step, Task};
+
+/// A name may have this many addresses; what comes after them is not tried.
+const MAX_ADDRESSES: usize = 16;
+
+#[derive(Clone, Debug)]
+pub struct Guard {
+    /// Hosts that may be talked to, in lower case; `*.example.org` stands for all names under it.
+    hosts: BTreeSet<String>,
+    allow_private: bool,
+    /// Names that tests answer for, as /etc/hosts would; their addresses count as public.
+    #[cfg(test)]
+    pub pretend: std::collections::BTreeMap<String, SocketAddr>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("`{0}:` addresses are never fetched, only http and https")]
+    Scheme(String),
+    #[error("the address has no host")]
+    NoHost,
+    #[error(
+        "the host {0} is not one of this task's; add it to `fetch.allow_hosts` in task.toml if it belongs to the site"
+    )]
+    Host(String),
+    #[error(
+        "{host} is at {address}, which is not a public address; set `fetch.allow_private = true` in task.toml if that is meant"
+    )]
+    Private { host: String, address: IpAddr },
+}
+
+impl Guard {
+    /// The hosts are those of `fetch.allow_hosts`, or else those named in the task's URL and in its script.
+    pub fn new(task: &Task, script: &Script) -> Guard {
+        let named = || task.url.iter().filter_map(|url| url.host_str().map(str::to_owned)).chain(hosts_of(script));
+        let hosts = match &task.fetch.allow_hosts {
+            Some(hosts) => hosts.iter().map(|host| canonical(host)).collect(),
+            None => named().collect(),
+        };
+        Guard {
+            hosts,
+            allow_private: task.fetch.allow_private,
+            #[cfg(test)]
+            pretend: Default::default(),
+        }
+    }
+
+    /// May this be requested? Says nothing yet about what a name resolves to.
+    pub fn url(&self, url: &Url) -> Result<(), Refusal> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refusal::Scheme(url.scheme().to_owned()));
+        }
+        let host = url.host().ok_or(Refusal::NoHost)?;
+        let name = host.to_string();
+        // The url crate has turned every spelling of an address (0x7f.1, 2130706433, full-width dots) into the address.
+        match host {
+            Host::Ipv4(address) => self.address(&name, address.into())?,
+            Host::Ipv6(address) => self.address(&name, address.into())?,
+            Host::Domain(_) => {}
+        }
+        if self.knows(&name) { Ok(()) } else { Err(Refusal::Host(name)) }
+    }
+
+    /// May a connection be made there?
+    pub fn address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
+        if self.allow_private || is_global(address) {
+            Ok(())
+        } else {
+            Err(Refusal::Private { host: host.to_owned(), address })
+        }
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.');
+        // example.org and www.example.org send visitors to each other.
+        let twin = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
+        let mut parents = host.match_indices('.').map(|(dot, _)| &host[dot..]);
+        self.hosts.contains(host)
+            || self.hosts.contains(&twin)
+            || parents.any(|parent| self.hosts.contains(&format!("*{parent}")))
+    }
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let guard = Arc::new(self.clone());
+        Box::pin(async move {
+            let host = name.as_str();
+            #[cfg(test)]
+            if let Some(address) = guard.pretend.get(host) {
+                return Ok(Box::new(std::iter::once(*address)) as Addrs);
+            }
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.take(MAX_ADDRESSES).collect();
+            // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
+            for address in &found {
+                guard.address(host, address.ip())?;
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The hosts that the script's own URLs name; what a variable will hold is not known yet.
+fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
+    script.steps.iter().filter_map(|step| match step {
+        Step::Get(get) => Url::parse(&get.url).ok()?.host_str().map(str::to_owned),
+        _ => None,
+    })
+}
+
+/// A host as the url crate would spell it: lower case, punycode, addresses normalised.
+fn canonical(host: &str) -> String {
+    let (star, rest) = host.strip_prefix("*.").map_or(("", host), |rest| ("*.", rest));
+    let name = Host::parse(rest).map_or_else(|_| rest.to_ascii_lowercase(), |host| host.to_string());
+    format!("{star}{name}")
+}
+
+/// Is this an address of the public Internet (IANA special-purpose registries)?
+pub fn is_global(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => is_global_v4(v4),
+        IpAddr::V6(v6) => is_global_v6(v6),
+    }
+}
+
+fn is_global_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let special = matches!(
+        (a, b, c),
+        (0 | 10 | 127, _, _)
+            | (100, 64..=127, _)
+            | (169, 254, _)
+            | (172, 16..=31, _)
+            | (192, 168, _)
+            | (192, 0, 0 | 2)
+            | (192, 88, 99)
+            | (198, 18 | 19, _)
+            | (198, 51, 100)
+            | (203, 0, 113)
+            | (224.., _, _)
+    );
+    !special
+}
+
+fn is_global_v6(address: Ipv6Addr) -> bool {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let last_two = Ipv4Addr::from((u32::from(g) << 16) | u32::from(h));
+    match (a, b) {
+        // IPv4 in disguise: ::ffff:a.b.c.d, and NAT64, which is how IPv6-only networks reach the IPv4 Internet.
+        (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => is_global_v4(last_two),
+        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => is_global_v4(last_two),
+        // Teredo and other protocol assignments, documentation, 6to4.
+        (0x2001, 0..=0x1ff | 0xdb8) | (0x2002, _) | (0x3fff, 0..=0xfff) => false,
+        _ => (0x2000..=0x3fff).contains(&a),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(hosts: &[&str], allow_private: bool) -> Guard {
+        let hosts = hosts.iter().map(|host| canonical(host)).collect();
+        Guard { hosts, allow_private, pretend: Default::default() }
+    }
+
+    #[test]
+    fn no_spelling_of_a_private_address_passes() {
+        let spellings = [
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "2130706433",
+            "0x7f000001",
+            "0x7f.1",
+            "0x7F.0x0.0x0.0x1",
+            "017700000001",
+            "0177.0.0.1",
+            "0177.1",
+            "127.0.0.1.",
+            "127.000.000.001",
+            "①②⑦.⓪.⓪.①",
+            "127。0。0。1",
+            "１２７.０.０.１",
+            "%31%32%37.0.0.1",
+            "0",
+            "0.0.0.0",
+            "0x0",
+            "10.0.0.1",
+            "10.1",
+            "167772161",
+            "100.64.0.1",
+            "169.254.169.254",
+            "0xa9fea9fe",
+            "2852039166",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.0.1",
+            "192.168.257",
+            "192.0.0.1",
+            "192.0.2.1",
+            "192.88.99.1",
+            "198.18.0.1",
+            "198.51.100.7",
+            "203.0.113.9",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "[::1]",
+            "[::]",
+            "[0:0:0:0:0:0:0:1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::ffff:10.0.0.1]",
+            "[::127.0.0.1]",
+            "[64:ff9b::a9fe:a9fe]",
+            "[64:ff9b::127.0.0.1]",
+            "[64:ff9b:1::1]",
+            "[2002:7f00:1::]",
+            "[2001::1]",
+            "[2001:db8::1]",
+            "[fc00::1]",
+            "[fd12:3456::1]",
+            "[fe80::1]",
+            "[fec0::1]",
+            "[ff02::1]",
+            "[100::1]",
+            "[3fff::1]",
+            "[2001:10::1]",
+            "[::ffff:0:127.0.0.1]",
+        ];
+        assert!(spellings.len() >= 40);
+        for host in spellings {
+            let url = Url::parse(&format!("http://{host}/")).expect("a spelling that browsers accept");
+            let host = url.host_str().expect("it has a host").to_owned();
+            let refused = guard(&[&host], false).url(&url);
+            assert!(matches!(refused, Err(Refusal::Private { .. })), "{url}: {refused:?}");
+            assert_eq!(guard(&[&host], true).url(&url), Ok(()), "{url}: allow_private");
+        }
+    }
+
+    #[test]
+    fn public_addresses_pass_in_every_spelling() {
+        for host in
+            ["93.184.216.34", "1572395042", "8.8.8.8", "[2606:4700::1111]", "[::ffff:8.8.8.8]", "[64:ff9b::808:808]"]
+        {
+            let url = Url::parse(&format!("http://{host}/")).expect("an address");
+            let host = url.host_str().expect("it has a host").to_owned();
+            assert_eq!(guard(&[&host], false).url(&url), Ok(()), "{url}");
+        }
+    }
+
+    #[test]
+    fn only_the_hosts_of_the_task_may_be_reached() {
+        let guard = guard(&["example.org", "*.shop.test", "BÜCHER.example"], false);
+        for (url, allowed) in [
+            ("https://example.org/a", true),
+            ("https://EXAMPLE.org:8443/a", true),
+            ("https://www.example.org/", true),
+            ("https://example.org./", true),
+            ("https://eu.shop.test/", true),
+            ("https://a.b.shop.test/", true),
+            ("https://xn--bcher-kva.example/", true),
+            ("https://shop.test/", false),
+            ("https://notexample.org/", false),
+            ("https://example.org.evil.test/", false),
+            ("https://sub.example.org/", false),
+            ("https://evil.test/?example.org", false),
+            ("https://example.org@evil.test/", false),
+        ] {
+            let url = Url::parse(url).expect("a URL of the table");
+            assert_eq!(guard.url(&url).is_ok(), allowed, "{url}");
+        }
+    }
+
+    #[test]
+    fn schemes_other_than_http_are_never_fetched() {
+        for url in [
+            "file:///etc/passwd",
+            "ftp://example.org/",
+            "data:text/html,x",
+            "javascript:alert(1)",
+            "gopher://example.org/",
+        ] {
+            let refused = guard(&["example.org"], true).url(&Url::parse(url).expect("a URL of the table"));
+            assert!(matches!(refused, Err(Refusal::Scheme(_))), "{url}: {refused:?}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Where the links of a page lead. Pure.
+
+use url::Url;
+
+use super::redirect::MAX_URL_BYTES;
+use crate::page::{NodeId, Selector, Tree};
+
+/// What relative addresses of the page are relative to: its `<base href>`, or the page itself.
+pub fn base(tree: &Tree, url: &Url) -> Url {
+    let href = tree.elements("base").find_map(|base| tree.attribute(base, "href"));
+    href.and_then(|href| url.join(href.trim()).ok()).unwrap_or_else(|| url.clone())
+}
+
+/// An address on the page as a URL that could be fetched, or `None`: `javascript:`, `mailto:`, nonsense, too long.
+pub fn resolve(base: &Url, href: &str) -> Option<Url> {
+    let href = href.trim();
+    if href.len() > MAX_URL_BYTES {
+        return None;
+    }
+    base.join(href).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_URL_BYTES)
+}
+
+/// What a step says about the link it wants.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    pub css: Option<&'a Selector>,
+    pub text: Option<&'a str>,
+    pub rel: Option<&'a str>,
+}
+
+/// The first link that fits all that is wanted.
+pub fn find(tree: &Tree, url: &Url, wanted: Wanted<'_>) -> Option<Url> {
+    let base = base(tree, url);
+    let chosen: Option<Vec<NodeId>> =
+        wanted.css.map(|css| css.all(tree, tree.root()).into_iter().filter_map(|node| link_at(tree, node)).collect());
+    let all = tree.subtree(tree.root()).filter(|&node| is_link(tree, node));
+    let fits = |&node: &NodeId| has_text(tree, node, wanted.text) && has_rel(tree, node, wanted.rel);
+    let target = |node: NodeId| resolve(&base, tree.attribute(node, "href")?);
+    match chosen {
+        Some(nodes) => nodes.into_iter().filter(fits).find_map(target),
+        None => all.filter(fits).find_map(target),
+    }
+}
+
+/// The texts of the links, for a message that says what there is instead.
+pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for node in tree.elements("a").filter(|&node| is_link(tree, node)) {
+        let text = label(tree, node);
+        if !text.is_empty() && !texts.contains(&text) {
+            texts.push(text);
+        }
+        if texts.len() == most {
+            break;
+        }
+    }
+    texts
+}
+
+/// A selector may point at the link, at something around it, or at something in it.
+fn link_at(tree: &Tree, node: NodeId) -> Option<NodeId> {
+    let inside = tree.subtree(node).find(|&it| is_link(tree, it));
+    inside.or_else(|| tree.ancestors(node).find(|&it| is_link(tree, it)))
+}
+
+pub fn is_link(tree: &Tree, node: NodeId) -> bool {
+    matches!(tree.tag(node), "a" | "area" | "link") && tree.attribute(node, "href").is_some()
+}
+
+/// What a person would call the link: its text, or else what its picture or its attributes say.
+pub fn label(tree: &Tree, node: NodeId) -> String {
+    let text = tree.text(node);
+    if !text.is_empty() {
+        return text;
+    }
+    let alt = tree.subtree(node).find_map(|it| tree.attribute(it, "alt").filter(|alt| !alt.trim().is_empty()));
+    let said = alt.or_else(|| tree.attribute(node, "aria-label")).or_else(|| tree.attribute(node, "title"));
+    crate::page::tree::collapse(said.unwrap_or_default())
+}
+
+fn has_text(tree: &Tree, node: NodeId, wanted: Option<&str>) -> bool {
+    wanted
+        .is_none_or(|text| label(tree, node).to_lowercase().contains(&crate::page::tree::collapse(text).to_lowercase()))
+}
+
+fn has_rel(tree: &Tree, node: NodeId, wanted: Option<&str>) -> bool {
+    let rels = || tree.attribute(node, "rel").unwrap_or_default().split_ascii_whitespace();
+    wanted.is_none_or(|rel| rels().any(|it| it.eq_ignore_ascii_case(rel.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_found_by_what_is_said_of_it() {
+        let tree = Tree::parse(
+            "<base href=/shop/><link rel=next href=?p=2><a href='javascript:x()'>Orders</a><a href=orders>My  Orders</a>\
+             <p id=top><a href=top><img alt='To the top'></a></p><a href=mailto:a@b>Mail</a><a rel='nofollow next' href=?p=3>more</a>",
+        );
+        let url = Url::parse("http://shop.test/a/b").expect("a URL");
+        let found = |css: Option<&str>, text, rel| {
+            let css = css.map(|css| Selector::parse(css).expect("a selector of the test"));
+            find(&tree, &url, Wanted { css: css.as_ref(), text, rel }).map(String::from)
+        };
+        assert_eq!(found(None, Some("orders"), None).as_deref(), Some("http://shop.test/shop/orders"));
+        assert_eq!(found(None, Some("the top"), None).as_deref(), Some("http://shop.test/shop/top"));
+        assert_eq!(found(Some("#top"), None, None).as_deref(), Some("http://shop.test/shop/top"));
+        assert_eq!(found(Some("#top img"), None, None).as_deref(), Some("http://shop.test/shop/top"));
+        assert_eq!(found(None, None, Some("next")).as_deref(), Some("http://shop.test/shop/?p=2"));
+        assert_eq!(found(None, Some("more"), Some("NEXT")).as_deref(), Some("http://shop.test/shop/?p=3"));
+        assert_eq!(found(None, Some("mail"), None), None);
+    }
+}

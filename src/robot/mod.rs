@@ -1,0 +1,98 @@
+//! The robot: reaches a task's pages as its script says. The only place with an HTTP client.
+//!
+//! ```text
+//! walk → walker (one step after the other) → session (every request of a run: cookies, redirects, limits) → guard
+//!                    form, pager, link: pure, what a page offers          redirect, cookies: pure, what may go where
+//! ```
+//!
+//! No secret ever stands in a sentence, a trace line or a page that is handed out: `blank` covers them by value.
+
+// A walk ends in at most one `Trouble`: its size costs nothing, and callers get it without a box.
+#![allow(clippy::result_large_err)]
+
+mod walker;
+mod steps;
+pub mod check;
+pub mod variables;
+pub mod form;
+pub mod link;
+pub mod pager;
+mod session;
+mod redirect;
+mod cookies;
+pub mod guard;
+mod blank;
+mod trouble;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use chrono::Utc;
+use url::Url;
+
+use crate::model::{Page, Script, Step, Task, TraceLine};
+use crate::page::Tree;
+
+pub use check::{ScriptProblem, check};
+pub use trouble::Trouble;
+
+use cookies::Jar;
+use guard::Guard;
+use session::{Request, Session};
+use walker::Walker;
+
+/// What a walk needs to know.
+pub struct Order<'a> {
+    pub task: &'a Task,
+    pub script: &'a Script,
+    pub secrets: &'a BTreeMap<String, String>,
+    /// The cookies of the last walk, as [`Walk::cookies`] gave them.
+    pub cookies: Option<&'a str>,
+    pub deadline: Instant,
+}
+
+/// Who is told what a walk finds.
+pub trait Observer {
+    /// A page to extract from; answers how many rows on it were new (paging stops after a page without).
+    fn page(&mut self, page: &Page, tree: &Tree) -> usize;
+    fn trace(&mut self, line: TraceLine);
+}
+
+/// How a walk ended, and what is to be kept of it.
+pub struct Walk {
+    pub result: Result<(), Trouble>,
+    /// For the next walk: JSON, or nothing when the site set no cookie.
+    pub cookies: Option<String>,
+    pub requests: u32,
+}
+
+/// Walks through the script, or through the one that a task without script has: get its `url`, page on.
+pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
+    let guard = Guard::new(order.task, order.script);
+    let session = match Session::new(order.task, guard, Jar::from_json(order.cookies), order.deadline) {
+        Ok(session) => session,
+        Err(error) => {
+            let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
+            return Walk { result: Err(trouble), cookies: order.cookies.map(str::to_owned), requests: 0 };
+        }
+    };
+    let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
+    let mut walker = Walker::new(order.task, order.secrets, session, observer, today);
+    let result =
+        if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
+    Walk { result, cookies: walker.session.cookies(), requests: walker.session.requests }
+}
+
+/// One page, fetched under the same rules as a walk's, for `pieme add` and `pieme label`.
+pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
+    let deadline = Instant::now() + task.limits.timeout.0;
+    let named = Script { steps: vec![Step::Get(steps::get(url.as_str()))] };
+    let brief =
+        |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
+    let mut session = Session::new(task, Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;
+    let page = session.send(Request::get(url.clone())).await.map_err(brief)?;
+    match walker::objection(&page) {
+        None => Ok(page),
+        Some((cause, sentence)) => Err(Trouble { cause, sentence, page: Some(page) }),
+    }
+}

@@ -1,0 +1,70 @@
+//! What goes wrong on the web, each with the cause it counts as and a sentence for a person.
+
+use std::time::Duration;
+
+use super::guard::Refusal;
+use super::redirect::RedirectError;
+use crate::model::{ByteSize, Failure, Page};
+
+/// Why a walk ended early.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub cause: Failure,
+    /// One clear sentence with step, address and reason; no secret in it.
+    pub sentence: String,
+    /// The page the robot stood on, for diagnostics.
+    pub page: Option<Page>,
+}
+
+/// Why a request brought no page.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("{url} is refused: {refusal}")]
+    Refused { url: String, refusal: Refusal },
+    #[error("{from} {error}")]
+    Redirect { from: String, error: RedirectError },
+    #[error("the site redirected more than {max} times, the last time to {0}", max = super::redirect::MAX_HOPS)]
+    TooManyHops(String),
+    #[error("the run made its {0} requests; raise `limits.max_requests` in task.toml if the site needs more")]
+    TooManyRequests(u32),
+    #[error("{url} is larger than {size}; raise `limits.max_page_bytes` in task.toml if it should be", size = ByteSize(*max))]
+    TooLarge { url: String, max: u64 },
+    #[error(
+        "the run's time was up while {0} was being fetched; raise `limits.timeout` in task.toml if the site needs longer"
+    )]
+    Deadline(String),
+    #[error("{url} did not begin to answer within {} s", waited.as_secs())]
+    NoAnswer { url: String, waited: Duration },
+    #[error("no connection to {url} within {} s", waited.as_secs())]
+    NoConnection { url: String, waited: Duration },
+    #[error("the host of {url} is not known: {reason}")]
+    Name { url: String, reason: String },
+    #[error("no safe connection to {url}: {reason}")]
+    Tls { url: String, reason: String },
+    #[error("the connection to {url} failed: {reason}")]
+    Connection { url: String, reason: String },
+    #[error("the header `{0}` cannot be sent: a name or value has characters that HTTP does not allow")]
+    Header(String),
+    #[error("`{0}` is not supported yet")]
+    Unsupported(&'static str),
+    #[error("no web client could be made: {0}")]
+    Client(String),
+}
+
+impl SessionError {
+    pub fn cause(&self) -> Failure {
+        match self {
+            SessionError::Refused { .. }
+            | SessionError::Redirect { .. }
+            | SessionError::NoConnection { .. }
+            | SessionError::Name { .. }
+            | SessionError::Connection { .. } => Failure::Network,
+            SessionError::TooManyHops(_) => Failure::Http,
+            SessionError::TooManyRequests(_) | SessionError::TooLarge { .. } => Failure::Limit,
+            SessionError::Deadline(_) | SessionError::NoAnswer { .. } => Failure::Timeout,
+            SessionError::Tls { .. } => Failure::Tls,
+            SessionError::Header(_) | SessionError::Unsupported(_) => Failure::Config,
+            SessionError::Client(_) => Failure::Internal,
+        }
+    }
+}
