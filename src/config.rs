@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Span;
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 
 const FILE: &str = "config.toml";
@@ -31,6 +32,8 @@ pub struct Config {
     pub secrets: PathBuf,
     pub max_running: u32,
     pub per_host: u32,
+    /// How long running tasks may go on after SIGTERM.
+    pub stop_grace: Span,
     pub log: Log,
     pub dashboard: Dashboard,
     pub pages: Pages,
@@ -99,6 +102,7 @@ impl Config {
             secrets: folder.join(&file.secrets),
             max_running: file.max_running,
             per_host: file.per_host,
+            stop_grace: file.stop_grace,
             log: file.log,
             dashboard: file.dashboard,
             pages: file.pages,
@@ -130,6 +134,7 @@ struct File {
     secrets: PathBuf,
     max_running: u32,
     per_host: u32,
+    stop_grace: Span,
     log: Log,
     dashboard: Dashboard,
     pages: Pages,
@@ -145,6 +150,7 @@ impl Default for File {
             secrets: PathBuf::from("secrets"),
             max_running: 4,
             per_host: 1,
+            stop_grace: Span::seconds(30),
             log: Log::default(),
             dashboard: Dashboard::default(),
             pages: Pages::default(),

@@ -18,5 +18,8 @@ pub mod taskdir;
 pub mod config;
 pub mod wire;
 pub mod store;
+pub mod worker;
+pub mod daemon;
+pub mod supervise;
 pub mod practice;
 pub mod cli;

@@ -57,10 +57,6 @@ impl std::fmt::Debug for Secrets {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum Message {
     Trace(TraceLine),
-    Progress {
-        pages: u32,
-        rows: u64,
-    },
     /// A page that was seen; the frame's raw bytes are its body, compressed with zstd.
     Page {
         index: u32,

@@ -1,5 +1,7 @@
+//! Everything a person does.
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(pieme::cli::run())
+    pieme::cli::main()
 }

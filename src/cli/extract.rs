@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{NEEDS_PERSON, print, read_page, refuse};
+use super::exit::NEEDS_PERSON;
+use super::{print, read_page, refuse};
 use crate::extract;
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;

@@ -1,52 +1,155 @@
-//! What people type: one file a verb. The only place that prints.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line is where pieme speaks")]
+//! Everything a person types. One file a verb.
 
-mod learn;
-mod extract;
+pub mod demo;
+mod exit;
 mod explain;
+mod extract;
+mod label;
+mod learn;
+mod log;
+mod out;
+mod records;
+mod run;
+pub mod service;
+mod status;
+mod validate;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::config::Config;
+use crate::model::TaskName;
 use crate::page::{Tree, charset};
+use crate::store::{Store, StoreError};
+use crate::taskdir::TaskFolder;
 
-/// Keeps tables out of web sites fresh, and knows when a site has changed under it.
+const EXAMPLES: &str = "\
+Examples:
+  pieme demo                       a practice site, two tasks on it, and the daemon, in a scratch folder
+  pieme status                     how every task stands, worst first, and what to type next
+  pieme learn page.html            the lists on a saved page, as pieme would learn them
+  pieme label hotels               choose the list, name its columns
+  pieme records hotels --json      the published rows
+
+Exit codes: 0 done; 1 finished, not published; 2 usage; 3 needs a person (label); 75 temporary;
+77 log-in refused or blocked; 78 configuration; 124 time limit; 137 killed.";
+
 #[derive(Parser)]
-#[command(name = "pieme", version)]
+#[command(name = "pieme", version, about = "Keeps tables out of web sites fresh, and knows when a site has changed.", after_help = EXAMPLES)]
 struct Cli {
+    /// The configuration; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     verb: Verb,
 }
 
 #[derive(Subcommand)]
 enum Verb {
+    Demo(demo::Args),
+    Status(status::Args),
+    Run(run::Args),
+    Label(label::Args),
+    Records(records::Args),
+    Log(log::Args),
+    Validate(validate::Args),
     Learn(learn::Args),
     Extract(extract::Args),
     Explain(explain::Args),
 }
 
-/// Usage, and files that are missing or unreadable.
-const USAGE: u8 = 2;
-/// A person must say something first.
-const NEEDS_PERSON: u8 = 3;
-
-/// Parses what was typed and does it; the exit code of SPEC section 5.
-pub fn run() -> u8 {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { USAGE } else { 0 };
-            // Nothing can be said when even standard error is closed.
-            let _ = error.print();
-            return code;
-        }
-    };
-    match cli.verb {
+/// The `pieme` program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let config = cli.config.as_deref();
+    let code = match cli.verb {
+        Verb::Demo(args) => demo::run(args),
+        Verb::Status(args) => with_config(config, |it| status::run(it, args)),
+        Verb::Run(args) => with_config(config, |it| run::run(it, args)),
+        Verb::Label(args) => with_config(config, |it| label::run(it, args)),
+        Verb::Records(args) => with_config(config, |it| records::run(it, args)),
+        Verb::Log(args) => with_config(config, |it| log::run(it, args)),
+        Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Explain(args) => explain::run(args),
+    };
+    ExitCode::from(code)
+}
+
+/// A verb either ends with a code of its own, or with something to say and a code.
+type Done = Result<u8, Complaint>;
+
+/// Why a verb could not be carried out: one clear sentence and the exit code.
+struct Complaint {
+    sentence: String,
+    code: u8,
+}
+
+impl Complaint {
+    fn new(code: u8, sentence: impl Into<String>) -> Complaint {
+        Complaint { sentence: sentence.into(), code }
     }
+}
+
+impl From<StoreError> for Complaint {
+    fn from(error: StoreError) -> Complaint {
+        Complaint::new(exit::FAILED, error.to_string())
+    }
+}
+
+impl From<crate::taskdir::Problem> for Complaint {
+    fn from(problem: crate::taskdir::Problem) -> Complaint {
+        Complaint::new(exit::CONFIG, problem.to_string())
+    }
+}
+
+fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
+    let done = Config::find(path).map_err(Complaint::from).and_then(|config| verb(&config));
+    settle(done)
+}
+
+fn settle(done: Done) -> u8 {
+    done.unwrap_or_else(|complaint| {
+        out::note(format!("pieme: {}", complaint.sentence));
+        complaint.code
+    })
+}
+
+/// The task's name as typed, checked.
+fn task_name(text: &str) -> Result<TaskName, Complaint> {
+    TaskName::new(text).map_err(|error| Complaint::new(exit::USAGE, error.to_string()))
+}
+
+/// The task's folder, or a sentence that says which tasks there are.
+fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, Complaint> {
+    let dir = config.tasks.join(name.as_str());
+    if !dir.is_dir() {
+        return Err(Complaint::new(exit::USAGE, no_such_task(config, name)));
+    }
+    Ok(crate::taskdir::read(&dir)?)
+}
+
+fn no_such_task(config: &Config, name: &TaskName) -> String {
+    let mut names: Vec<String> = std::fs::read_dir(&config.tasks)
+        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        .unwrap_or_default();
+    names.retain(|it| TaskName::new(it).is_ok());
+    names.sort_by_key(|it| strsim::damerau_levenshtein(it, name.as_str()));
+    let near = match names.first() {
+        Some(nearest) if strsim::damerau_levenshtein(nearest, name.as_str()) <= 3 => {
+            format!("; did you mean `{nearest}`?")
+        }
+        Some(_) => "; `pieme status` lists them".to_owned(),
+        None => format!("; there is none at all yet: make {}/{name}/task.toml", config.tasks.display()),
+    };
+    format!("there is no task `{name}` in {}{near}", config.tasks.display())
+}
+
+fn reader(config: &Config) -> Result<Store, Complaint> {
+    Ok(Store::open_reader(&config.store)?)
 }
 
 /// Reads a page from a file; the error is one sentence for a person.
@@ -55,13 +158,10 @@ fn read_page(path: &Path) -> Result<Tree, String> {
     Ok(Tree::parse(&charset::decode(&bytes, None).text))
 }
 
-/// Prints to standard output; a reader that has gone away (`| head`) is no error.
 fn print(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    out::say(text);
 }
 
 fn refuse(sentence: &str) -> u8 {
-    eprintln!("pieme: {sentence}");
-    USAGE
+    settle(Err(Complaint::new(exit::USAGE, sentence)))
 }

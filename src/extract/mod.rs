@@ -4,7 +4,7 @@ use crate::induce::find::View;
 use crate::induce::fit::fit;
 use crate::induce::table;
 use crate::induce::template::Template;
-use crate::model::{Row, Table};
+use crate::model::{Column, Row, Table};
 use crate::page::Tree;
 
 /// What a template found on a page.
@@ -45,4 +45,12 @@ pub fn visible(table: &Table, template: &Template) -> Table {
         columns: shown.iter().map(|&i| table.columns[i].clone()).collect(),
         rows: table.rows.iter().map(row).collect(),
     }
+}
+
+/// The table under the names that a person gave: the first `[[column]]` names the first column, and so on.
+pub fn named(mut table: Table, columns: &[Column]) -> Table {
+    for (name, column) in table.columns.iter_mut().zip(columns) {
+        name.clone_from(&column.name);
+    }
+    table
 }

@@ -19,7 +19,7 @@ use columns::{Filler, LaidRow};
 use find::{Finder, RowSet, View};
 use leaf::{Leaf, Paths, leaves};
 use rank::Ranked;
-use template::Template;
+pub use template::Template;
 
 use crate::model::{Row, Table};
 use crate::page::Tree;
@@ -77,6 +77,11 @@ pub fn clearly_ahead(candidates: &[Candidate]) -> bool {
 
 /// Score is a sum of logarithms, so this is “twice as good”.
 const CLEAR_LEAD: f64 = 0.7;
+
+/// Some list stands on the page, whatever it looks like.
+pub fn has_list(page: &Tree) -> bool {
+    !shown(&View::new(page), &LearnOptions { top: 1, ..LearnOptions::default() }).is_empty()
+}
 
 /// The row sets that would be shown, for `pieme explain`.
 pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<String>)> {

@@ -48,10 +48,7 @@ fn judge(expect: &Expect, seen: &Seen, past: &[PastRun]) -> (Outcome, String) {
                 Outcome::Published(Publication::Changed),
                 format!("learned a list of {rows} rows and published it; look at it and say yes or choose another"),
             ),
-            (_, false) => (
-                Outcome::Quarantined(Quarantine::Provisional),
-                format!("learned a list of {rows} rows, but another one looks as good: choose which is yours"),
-            ),
+            (_, false) => (Outcome::Quarantined(Quarantine::Provisional), unchosen(rows)),
         };
     }
     let similarity = seen.similarity.unwrap_or(0.0);
@@ -81,7 +78,15 @@ fn judge(expect: &Expect, seen: &Seen, past: &[PastRun]) -> (Outcome, String) {
         );
         return (Outcome::Quarantined(Quarantine::Rows), sentence);
     }
+    // Learned in an earlier run that did not dare to publish: it still takes a person's yes.
+    if seen.learning == Learning::Unconfirmed && last_good_rows(past).is_none() {
+        return (Outcome::Quarantined(Quarantine::Provisional), unchosen(rows));
+    }
     (Outcome::Published(Publication::Changed), format!("{rows} rows from {}", counted(pages, "page")))
+}
+
+fn unchosen(rows: u64) -> String {
+    format!("learned a list of {rows} rows, but another one looks as good: choose which is yours")
 }
 
 fn no_list(pages: u32) -> String {
@@ -137,6 +142,14 @@ mod tests {
         let allowed = Expect { allow_empty: true, ..Expect::default() };
         let verdict = verdict(&allowed, &seen(0, 0.0), &[good_run(40)]);
         assert_eq!(verdict.outcome, Outcome::Empty(Emptiness::NoResults));
+    }
+
+    #[test]
+    fn a_template_that_nobody_chose_is_not_published_by_the_second_run() {
+        let unconfirmed = Seen { learning: Learning::Unconfirmed, ..seen(12, 1.0) };
+        let words = |past: &[PastRun]| verdict(&Expect::default(), &unconfirmed, past).outcome.cause();
+        assert_eq!(words(&[]), "provisional");
+        assert_eq!(words(&[good_run(12)]), "changed", "one that was clearly ahead goes on");
     }
 
     #[test]

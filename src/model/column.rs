@@ -37,3 +37,18 @@ pub enum ColumnType {
     Email,
     Bool,
 }
+
+impl Column {
+    /// A plain text column: all that is known of a slot that was only named.
+    pub fn text(name: &str) -> Column {
+        Column {
+            name: name.to_owned(),
+            kind: ColumnType::Text,
+            required: false,
+            pattern: None,
+            split: None,
+            join: None,
+            default: None,
+        }
+    }
+}

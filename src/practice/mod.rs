@@ -24,7 +24,7 @@ use routes::Shop;
 
 /// Who may log in at the practice site.
 pub const USER: &str = "demo";
-pub const PASSWORD: &str = "practice";
+pub const PASSWORD: &str = "open-sesame-7";
 
 /// A running practice site. It stops when this is dropped.
 pub struct Site {
@@ -51,6 +51,10 @@ impl Site {
 
     pub fn url(&self) -> Url {
         self.url.clone()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.url.port().expect("the site's address names its port")
     }
 
     /// Shows the same data in other tags, other classes, another nesting and another order.

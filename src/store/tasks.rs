@@ -30,6 +30,27 @@ pub struct TaskRow {
     pub running_since: Option<DateTime<Utc>>,
 }
 
+impl TaskRow {
+    /// A task that the store has never heard of.
+    pub fn unknown(name: TaskName) -> TaskRow {
+        TaskRow {
+            name,
+            title: None,
+            paused: false,
+            removed: false,
+            next_due: None,
+            last_slot: None,
+            problem: None,
+            published_rows: None,
+            previous_rows: None,
+            last_run: None,
+            last_ok: None,
+            fails_in_a_row: 0,
+            running_since: None,
+        }
+    }
+}
+
 impl Store {
     /// A folder is there: new, edited, or back again.
     pub fn remember_task(

@@ -7,6 +7,7 @@ use super::problem::Problem;
 use super::source::Source;
 use crate::due;
 use crate::model::{Script, Span, Step, Task};
+use crate::robot;
 
 /// A pattern that compiles to more than this would cost more than the page it is used on.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
@@ -33,6 +34,22 @@ pub(super) fn start(task_source: &Source, task: &Task, robot: Option<&Source>, s
         None => Err(Problem::new(task_source.file(), "there is no `url` to start from")
             .hint("write url = \"https://example.org/list\", or begin robot.toml with a `get` step")),
     }
+}
+
+/// What the robot itself would stumble over, said before it walks.
+pub(super) fn steps(task_source: &Source, task: &Task, robot: Option<&Source>, script: &Script) -> Result<(), Problem> {
+    let Some(found) = robot::check(task, script).into_iter().next() else { return Ok(()) };
+    let problem = match (robot, found.step.checked_sub(1)) {
+        (Some(source), Some(index)) => {
+            let verb = script.steps.get(index).map_or("", Step::verb);
+            source.problem_at_key(&["step", &index.to_string(), verb], found.message)
+        }
+        (Some(_), None) | (None, _) => task_source.problem_at_key(&["url"], found.message),
+    };
+    Err(match found.hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
+    })
 }
 
 const WEB_HINT: &str = "write an address that starts with https:// or http://";

@@ -49,6 +49,13 @@ pub enum LabelKind {
 }
 
 /// The labels of a task; none when there is no file yet.
+impl Labels {
+    /// A person has said yes to the template.
+    pub fn is_confirmed(&self) -> bool {
+        !self.labels.is_empty()
+    }
+}
+
 pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
     let folder = Folder::open(dir)?;
     match folder.read(LABELS_FILE, MAX_LABELS_BYTES)? {

@@ -14,6 +14,7 @@ mod state;
 
 use std::path::{Path, PathBuf};
 
+use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
 
 pub use columns_file::write_columns;
@@ -50,8 +51,7 @@ pub struct TaskFolder {
     pub notes: Vec<String>,
 }
 
-/// Reads a task folder whole, or says what is wrong with it. The script is parsed; whether its steps make sense is the
-/// robot's to say.
+/// Reads a task folder whole, or says what is wrong with it.
 pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     let name = name_of(dir)?;
     let folder = Folder::open(dir).map_err(Problem::from)?;
@@ -63,6 +63,7 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     let script: Script = robot_source.as_ref().map(Source::parse).transpose()?.unwrap_or_default();
     check::task(&task_source, &task)?;
     check::start(&task_source, &task, robot_source.as_ref(), &script)?;
+    check::steps(&task_source, &task, robot_source.as_ref(), &script)?;
 
     let template = read_template(&folder)?;
     let notes = notes::of(&task);
@@ -91,14 +92,10 @@ fn read_template(folder: &Folder) -> Result<Option<String>, Problem> {
     };
     let file = folder.path().join(TEMPLATE_FILE);
     let source = Source::new(file.clone(), bytes)?;
-    match serde_json::from_str::<serde::de::IgnoredAny>(source.text()) {
+    match Template::from_json(source.text()) {
         Ok(_) => Ok(Some(source.into_text())),
-        Err(error) => Err(Problem {
-            line: u32::try_from(error.line()).ok(),
-            column: u32::try_from(error.column()).ok(),
-            ..Problem::new(&file, format!("this is not JSON: {error}"))
-        }
-        .hint("pieme writes this file; delete it and the template is learned again")),
+        Err(error) => Err(Problem::new(&file, format!("this is not a template: {error}"))
+            .hint("pieme writes this file; delete it and the template is learned again")),
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use unicode_width::UnicodeWidthChar;
 
 use super::folder::FileError;
@@ -12,7 +14,7 @@ use super::folder::FileError;
 const SNIPPET_CHARS: usize = 100;
 
 /// Displayed as `file:line:column: message`, the source line with carets under the place, and the hint.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct Problem {
     pub file: PathBuf,
     /// Counted from 1.

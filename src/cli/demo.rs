@@ -1,0 +1,200 @@
+//! `pieme demo`: a practice site, two tasks on it, and the daemon, in a scratch folder.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, interval};
+
+use crate::config::Config;
+use crate::practice::{self, Site};
+
+use super::{Complaint, Done, exit, out, settle, status};
+
+/// Try pieme: a practice site, two tasks on it, and the daemon, in a scratch folder
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  pieme demo                  goes on until Ctrl-C
+  pieme demo --once           ends when both tasks have their rows
+  pieme demo --dir /tmp/try   keeps everything in that folder")]
+pub struct Args {
+    /// Where the practice site listens; another port is taken when this one is busy
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+    /// The folder to use, kept afterwards; default: a scratch folder that is removed at the end
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// End when both tasks have run
+    #[arg(long)]
+    once: bool,
+}
+
+/// The port that the task folders in tasks/ name.
+pub const PORT: u16 = 8643;
+/// A first run of both tasks takes a second or two; a slow machine gets a minute.
+const FIRST_RUNS: Duration = Duration::from_secs(60);
+
+/// The task folders that come with pieme, file by file.
+pub const FILES: [(&str, &str); 7] = [
+    ("practice-shop/task.toml", include_str!("../../tasks/practice-shop/task.toml")),
+    ("practice-shop/template.json", include_str!("../../tasks/practice-shop/template.json")),
+    ("practice-shop/labels.toml", include_str!("../../tasks/practice-shop/labels.toml")),
+    ("practice-orders/task.toml", include_str!("../../tasks/practice-orders/task.toml")),
+    ("practice-orders/robot.toml", include_str!("../../tasks/practice-orders/robot.toml")),
+    ("practice-orders/template.json", include_str!("../../tasks/practice-orders/template.json")),
+    ("practice-orders/labels.toml", include_str!("../../tasks/practice-orders/labels.toml")),
+];
+
+const CONFIG: &str = "\
+# Written by `pieme demo`. Every other setting has its default; see config.toml of the project.
+tasks = \"tasks\"
+state = \"state\"
+";
+
+pub fn run(args: Args) -> u8 {
+    settle(demo(args))
+}
+
+fn demo(args: Args) -> Done {
+    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let scratch = args.dir.is_none();
+    let folder = match args.dir {
+        Some(dir) => dir,
+        None => std::env::temp_dir().join(format!("pieme-demo-{}", std::process::id())),
+    };
+    let done = runtime.block_on(show(&folder, args.port, args.once));
+    if scratch && let Err(error) = fs::remove_dir_all(&folder) {
+        out::note(format!("pieme: {} could not be removed: {error}", folder.display()));
+    }
+    done
+}
+
+async fn show(folder: &Path, port: u16, once: bool) -> Done {
+    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+    let site = start_site(port).await.map_err(failed)?;
+    let config = lay_out(folder, site.port()).map_err(failed)?;
+    let config = Config::load(&config)?;
+    let mut daemon = start_daemon(&config).map_err(failed)?;
+    out::note(format!(
+        "Practice site: {}\nFolder:        {}\nWaiting for the first runs …",
+        site.url(),
+        folder.display()
+    ));
+    first_runs(&config, &mut daemon).await?;
+    out::say(status::table(&config)?);
+    if !once {
+        explain(&site, folder);
+        follow(&config, &mut daemon).await?;
+    }
+    stop(daemon).await;
+    Ok(exit::DONE)
+}
+
+async fn start_site(port: u16) -> io::Result<Site> {
+    match Site::start(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Site::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await
+        }
+        started => started,
+    }
+}
+
+/// Writes configuration, task folders and the practice password; says where the configuration is.
+pub fn lay_out(folder: &Path, port: u16) -> io::Result<PathBuf> {
+    for (name, text) in FILES {
+        let file = folder.join("tasks").join(name);
+        if let Some(parent) = file.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(file, text.replace(&format!("127.0.0.1:{PORT}"), &format!("127.0.0.1:{port}")))?;
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join("secrets"))?;
+    let secret = folder.join("secrets/practice_password");
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(secret)?;
+    io::Write::write_all(&mut file, practice::PASSWORD.as_bytes())?;
+    let config = folder.join("config.toml");
+    fs::write(&config, CONFIG)?;
+    Ok(config)
+}
+
+fn start_daemon(config: &Config) -> io::Result<Child> {
+    let program = super::run::daemon_program().map_err(|complaint| io::Error::other(complaint.sentence))?;
+    Command::new(program)
+        .arg("--config")
+        .arg(&config.file)
+        .env("RUST_LOG", "warn")
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
+    let started = Instant::now();
+    let mut look = interval(Duration::from_millis(200));
+    loop {
+        look.tick().await;
+        if let Ok(Some(status)) = daemon.try_wait() {
+            return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+        }
+        if status::all_have_run(config, 2) {
+            return Ok(());
+        }
+        if started.elapsed() > FIRST_RUNS {
+            return Err(Complaint::new(exit::TIME_LIMIT, "the tasks have not run within a minute"));
+        }
+    }
+}
+
+fn explain(site: &Site, folder: &Path) {
+    let config = folder.join("config.toml");
+    out::say(format!(
+        "
+Look at the rows       pieme --config {config} records practice-shop
+Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
+See it noticed         pieme --config {config} status
+Mend it                pieme --config {config} label practice-shop
+Query the rows         sqlite3 {db} 'SELECT * FROM \"practice-shop\" LIMIT 3'
+
+The table is shown again when it changes. Ctrl-C ends the demo.
+",
+        config = config.display(),
+        url = site.url(),
+        db = folder.join("state/pieme.db").display(),
+    ));
+}
+
+/// Prints the table again whenever a task's state changes, until Ctrl-C.
+async fn follow(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
+    let mut look = interval(Duration::from_secs(1));
+    let mut shown = status::states(config)?;
+    loop {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+            status = daemon.wait() => {
+                let status = status.map_or_else(|error| error.to_string(), |it| it.to_string());
+                return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+            }
+            _ = look.tick() => {
+                let states = status::states(config)?;
+                if states != shown {
+                    out::say(format!("{}\n", status::table(config)?));
+                    shown = states;
+                }
+            }
+        }
+    }
+}
+
+async fn stop(mut daemon: Child) {
+    if let Some(pid) = daemon.id().and_then(|pid| i32::try_from(pid).ok()) {
+        // It may have ended by itself.
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
+    }
+    let _ = tokio::time::timeout(Duration::from_secs(45), daemon.wait()).await;
+}

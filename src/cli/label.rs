@@ -1,0 +1,197 @@
+//! `pieme label`: a person chooses the list and names its columns.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use chrono::Utc;
+
+use crate::config::Config;
+use crate::model::Table;
+use crate::supervise::{self, Choice, Proposal, SuperviseError};
+
+use super::{Complaint, Done, exit, out, run, task_folder, task_name};
+
+/// Choose which list is yours and name its columns; then run the task
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme label hotels                               asks
+  pieme label hotels --yes                         takes the first candidate as it stands
+  pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out")]
+pub struct Args {
+    task: String,
+    /// Take this candidate without asking
+    #[arg(long, value_name = "K")]
+    pick: Option<usize>,
+    /// Names for the candidate's columns, in order, separated by commas; `-` leaves one out
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    names: Option<Vec<String>>,
+    /// Ask nothing: the first candidate, with the names that are proposed
+    #[arg(long)]
+    yes: bool,
+    /// Show the candidates as JSON and change nothing
+    #[arg(long)]
+    json: bool,
+    /// Write the template, but do not run the task
+    #[arg(long)]
+    no_run: bool,
+}
+
+const SHOWN_ROWS: usize = 4;
+const CELL_WIDTH: usize = 24;
+
+impl From<SuperviseError> for Complaint {
+    fn from(error: SuperviseError) -> Complaint {
+        let code = match &error {
+            SuperviseError::NoPage(_)
+            | SuperviseError::NoList(_)
+            | SuperviseError::Page(_)
+            | SuperviseError::Store(_) => exit::FAILED,
+            SuperviseError::NoSuchCandidate { .. }
+            | SuperviseError::NameCount { .. }
+            | SuperviseError::NameTwice(_)
+            | SuperviseError::NoColumns => exit::USAGE,
+            SuperviseError::Folder(_) => exit::CONFIG,
+        };
+        Complaint::new(code, error.to_string())
+    }
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let name = task_name(&args.task)?;
+    let folder = task_folder(config, &name)?;
+    let proposal = supervise::propose(config, &folder)?;
+    if args.json {
+        out::json(&as_json(&proposal));
+        return Ok(exit::DONE);
+    }
+    let choice = match (args.pick, args.names, args.yes) {
+        (pick, Some(names), _) => {
+            Choice { pick: index(pick.unwrap_or(1))?, names: names.iter().map(|it| named(it)).collect() }
+        }
+        (Some(pick), None, _) => proposed(&proposal, index(pick)?)?,
+        (None, None, true) => proposed(&proposal, 0)?,
+        (None, None, false) => ask(&proposal)?,
+    };
+    proposal.accept(&folder, &choice, Utc::now())?;
+    out::note(format!("{name}: template, columns and labels are written"));
+    if args.no_run {
+        return Ok(exit::DONE);
+    }
+    let verdict = run::now(config, &name)?;
+    out::say(run::in_words(&name, &verdict));
+    Ok(exit::of(&verdict))
+}
+
+fn index(pick: usize) -> Result<usize, Complaint> {
+    pick.checked_sub(1).ok_or_else(|| Complaint::new(exit::USAGE, "candidates are counted from 1"))
+}
+
+fn named(text: &str) -> Option<String> {
+    let text = text.trim();
+    (text != "-" && !text.is_empty()).then(|| text.to_owned())
+}
+
+fn proposed(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
+    let most = proposal.candidates.len();
+    if pick >= most {
+        return Err(SuperviseError::NoSuchCandidate { given: pick + 1, most }.into());
+    }
+    Ok(Choice { pick, names: proposal.names(pick) })
+}
+
+fn ask(proposal: &Proposal) -> Result<Choice, Complaint> {
+    if !io::stdin().is_terminal() {
+        let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
+        return Err(Complaint::new(exit::USAGE, sentence));
+    }
+    out::say(format!("{}\n", out::cell(proposal.page.url.as_str(), 200)));
+    if let Some(last_good) = &proposal.last_good {
+        out::say(format!("Last good rows ({}):\n{}\n", last_good.rows.len(), sample(last_good, &last_good.columns)));
+    }
+    for (place, candidate) in proposal.candidates.iter().enumerate() {
+        let names: Vec<String> = candidate.template.columns().iter().map(|it| it.name.clone()).collect();
+        out::say(format!(
+            "[{}] {} rows, {}\n{}\n",
+            place + 1,
+            candidate.table.rows.len(),
+            candidate.method,
+            sample(&candidate.table, &names)
+        ));
+    }
+    let most = proposal.candidates.len();
+    let pick = loop {
+        let answer = prompt(&format!("Which one is your list? [1-{most}, Enter = 1, q = quit] "))?;
+        match answer.as_str() {
+            "" => break 0,
+            "q" => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
+            text => match text.parse::<usize>() {
+                Ok(number) if (1..=most).contains(&number) => break number - 1,
+                Ok(_) | Err(_) => out::note(format!("A number from 1 to {most}, please.")),
+            },
+        }
+    };
+    ask_names(proposal, pick)
+}
+
+fn ask_names(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
+    let mut names = proposal.names(pick);
+    let candidate = &proposal.candidates[pick];
+    out::say(
+        "\nName the columns: Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.",
+    );
+    for (column, name) in names.iter_mut().enumerate() {
+        let mut values: Vec<&str> =
+            candidate.table.rows.iter().filter_map(|row| row.cells[column].as_deref()).collect();
+        values.dedup();
+        let shown: Vec<String> = values.iter().take(3).map(|it| out::cell(it, CELL_WIDTH)).collect();
+        let kept = name.clone().unwrap_or_else(|| "-".to_owned());
+        match prompt(&format!("  {}: {} [{kept}] ", column + 1, shown.join(" · ")))?.as_str() {
+            "" => {}
+            "." => break,
+            text => *name = named(text),
+        }
+    }
+    Ok(Choice { pick, names })
+}
+
+fn prompt(question: &str) -> Result<String, Complaint> {
+    let mut stdout = io::stdout().lock();
+    let mut line = String::new();
+    let read = write!(stdout, "{question}")
+        .and_then(|()| stdout.flush())
+        .and_then(|()| io::stdin().lock().read_line(&mut line));
+    match read {
+        Ok(0) => Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
+        Ok(_) => Ok(line.trim().to_owned()),
+        Err(error) => Err(Complaint::new(exit::FAILED, error.to_string())),
+    }
+}
+
+fn sample(table: &Table, names: &[String]) -> String {
+    let header: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut shown = out::table(&header);
+    for row in table.rows.iter().take(SHOWN_ROWS) {
+        shown.add_row(row.cells.iter().map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
+    }
+    shown.to_string()
+}
+
+fn as_json(proposal: &Proposal) -> serde_json::Value {
+    let candidates: Vec<serde_json::Value> = proposal
+        .candidates
+        .iter()
+        .enumerate()
+        .map(|(place, candidate)| {
+            serde_json::json!({
+                "rank": place + 1,
+                "method": candidate.method,
+                "score": candidate.score,
+                "rows": candidate.table.rows.len(),
+                "template": candidate.template.to_string(),
+                "columns": candidate.table.columns,
+                "names": proposal.names(place),
+                "records": candidate.table.records(),
+            })
+        })
+        .collect();
+    serde_json::json!({ "run": proposal.run, "url": proposal.page.url, "candidates": candidates })
+}

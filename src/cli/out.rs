@@ -1,0 +1,71 @@
+//! The one place that prints. A reader who leaves early (`pieme records x | head`) is no error.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// A line for the person, on stdout.
+pub fn say(line: impl Display) {
+    write(&mut io::stdout().lock(), line);
+}
+
+/// A line about what went wrong or how far it is, on stderr.
+pub fn note(line: impl Display) {
+    write(&mut io::stderr().lock(), line);
+}
+
+/// One JSON document on a line of its own.
+pub fn json(value: &impl Serialize) {
+    match serde_json::to_string(value) {
+        Ok(text) => say(text),
+        Err(error) => note(format!("pieme: this cannot be written as JSON: {error}")),
+    }
+}
+
+/// A plain table without borders, as `ps` and `systemctl` print them.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    if let Some(first) = table.column_mut(0) {
+        first.set_padding((0, 1));
+    }
+    table
+}
+
+/// Text of strangers for a terminal: no escape sequences, no line breaks, at most `most` characters wide.
+pub fn cell(text: &str, most: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+    let mut width = 0;
+    let mut shown = String::new();
+    for c in clean.chars() {
+        width += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0);
+        if width > most {
+            shown.push('…');
+            break;
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+fn write(stream: &mut impl Write, line: impl Display) {
+    if let Err(error) = writeln!(stream, "{line}")
+        && error.kind() == io::ErrorKind::BrokenPipe
+    {
+        std::process::exit(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_of_strangers_do_not_reach_the_terminal() {
+        assert_eq!(cell("\u{1b}[2Jred\nnext", 20), "·[2Jred·next");
+        assert_eq!(cell("日本語のホテル", 6), "日本語…");
+        assert_eq!(cell("short", 5), "short");
+    }
+}

@@ -1,0 +1,46 @@
+//! `pieme records`: the published rows of a task.
+
+use crate::config::Config;
+
+use super::{Complaint, Done, exit, out, reader, task_name};
+
+/// The published rows of a task
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --json | jq '.records[].price'")]
+pub struct Args {
+    task: String,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+/// Wider cells are cut on a terminal; `--json` has them whole.
+const CELL_WIDTH: usize = 48;
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let name = task_name(&args.task)?;
+    let store = reader(config)?;
+    let Some(published) = store.published(&name, args.limit.unwrap_or(u64::MAX), 0)? else {
+        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
+        return Err(Complaint::new(exit::FAILED, sentence));
+    };
+    if args.json {
+        out::json(&serde_json::json!({
+            "task": name,
+            "run": published.run,
+            "columns": published.table.columns,
+            "records": published.table.records(),
+        }));
+        return Ok(exit::DONE);
+    }
+    let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();
+    let mut table = out::table(&header);
+    for row in &published.table.rows {
+        table.add_row(row.cells.iter().map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
+    }
+    out::say(table);
+    Ok(exit::DONE)
+}

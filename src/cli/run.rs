@@ -1,0 +1,129 @@
+//! `pieme run`: one run now, by the daemon when there is one, otherwise from here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chrono::Utc;
+use tokio::sync::{mpsc, watch};
+
+use crate::config::Config;
+use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::keeper::Keeper;
+use crate::daemon::lock::StateLock;
+use crate::daemon::runner::{Ended, Order, Runner};
+use crate::daemon::spawn::Spawner;
+use crate::model::{RunId, TaskName, TraceLine, Verdict};
+use crate::store::{RunStart, Store, Trigger};
+
+use super::{Complaint, Done, exit, out, task_folder, task_name};
+
+/// Run a task now and wait for its end
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  pieme run hotels\n  pieme run hotels --json && echo published")]
+pub struct Args {
+    task: String,
+    /// Print the verdict as one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let name = task_name(&args.task)?;
+    let verdict = now(config, &name)?;
+    if args.json {
+        out::json(&verdict);
+    } else {
+        out::say(in_words(&name, &verdict));
+    }
+    Ok(exit::of(&verdict))
+}
+
+pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
+    let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
+    let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
+    format!("{name}: {outcome} ({cause}), {} rows{similarity}: {}", verdict.rows, out::cell(&verdict.sentence, 2_000))
+}
+
+/// Runs the task and shows its trace on stderr while it goes.
+pub fn now(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+    runtime.block_on(async {
+        if StateLock::is_taken(&config.lock()) { by_daemon(config, name).await } else { from_here(config, name).await }
+    })
+}
+
+async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
+    let mut end = None;
+    let (socket, request) = (config.control_socket(), Request::Run { task: name.clone() });
+    let asked = control::ask(&socket, &request, |reply| match reply {
+        Reply::Queued | Reply::Started { .. } => {}
+        Reply::Trace(line) => show(&line),
+        Reply::Ended(verdict) => end = Some(Ok(verdict)),
+        Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
+    });
+    asked.await.map_err(|error| {
+        Complaint::new(
+            exit::TEMPORARY,
+            format!("the daemon does not answer at {}: {error}", config.control_socket().display()),
+        )
+    })?;
+    end.unwrap_or_else(|| Err(Complaint::new(exit::TEMPORARY, "the daemon ended before the run did")))
+}
+
+async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
+    let folder = task_folder(config, name)?;
+    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
+    std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
+    let _lock = StateLock::take(&config.lock()).map_err(|error| failed(&error))?;
+    let mut store = Store::open(&config.store)?;
+    store.interrupted(Utc::now())?;
+    store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    let runner = Runner {
+        config: Arc::new(config.clone()),
+        keeper: Keeper::start(store).map_err(|error| failed(&error))?,
+        spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
+    };
+    let (listener, mut lines) = mpsc::unbounded_channel();
+    let showing = tokio::spawn(async move {
+        while let Some(line) = lines.recv().await {
+            show(&line);
+        }
+    });
+    let start = RunStart {
+        run: RunId::new(),
+        task: name.clone(),
+        slot: None,
+        trigger: Trigger::Person,
+        started_at: Utc::now(),
+        pid: None,
+    };
+    let (stop_on_interrupt, stop) = watch::channel(false);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stop_on_interrupt.send_replace(true);
+        }
+    });
+    let ended = runner.run(Order { folder: Arc::new(folder), start, listener: Some(listener), stop }).await?;
+    // Nothing is lost when the last lines were not shown.
+    let _ = showing.await;
+    match ended {
+        Ended::Run(end) => Ok(end.verdict),
+        Ended::SlotTaken => Err(Complaint::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
+    }
+}
+
+fn show(line: &TraceLine) {
+    out::note(format!("  {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 300)));
+}
+
+/// `pieme-daemon` stands beside `pieme`.
+pub fn daemon_program() -> Result<PathBuf, Complaint> {
+    let beside = std::env::current_exe().ok().map(|it| it.with_file_name("pieme-daemon")).filter(|it| it.exists());
+    beside.ok_or_else(|| {
+        Complaint::new(exit::CONFIG, "pieme-daemon is not beside pieme: build or install both (cargo build --release)")
+    })
+}

@@ -1,0 +1,50 @@
+//! `pieme-daemon`: what the service's own command line means.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::config::Config;
+use crate::daemon::{self, DaemonError, log};
+
+use super::{Complaint, Done, exit, settle};
+
+const NOTES: &str = "\
+Signals: SIGHUP looks through tasks/ again; SIGTERM takes no new work, lets the runs finish for stop_grace, then ends them.
+The log goes to the terminal, the journal or, as JSON lines, anywhere else; RUST_LOG=debug shows every step of every run.
+
+Example:
+  pieme-daemon --config config.toml";
+
+/// Keeps the tables of the tasks in tasks/ fresh
+#[derive(Parser)]
+#[command(name = "pieme-daemon", version, after_help = NOTES)]
+struct Args {
+    /// The configuration; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub fn main() -> ExitCode {
+    ExitCode::from(settle(run(Args::parse())))
+}
+
+fn run(args: Args) -> Done {
+    let config = Config::find(args.config.as_deref())?;
+    log::start(config.log.format).map_err(|error| Complaint::new(exit::FAILED, format!("the log: {error}")))?;
+    let program = std::env::current_exe()
+        .map_err(|error| Complaint::new(exit::FAILED, format!("where is pieme-daemon itself? {error}")))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+    runtime.block_on(daemon::run(config, program)).map_err(|error| {
+        let code = match &error {
+            DaemonError::Lock(_) => exit::TEMPORARY,
+            DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,
+        };
+        Complaint::new(code, error.to_string())
+    })?;
+    Ok(exit::DONE)
+}

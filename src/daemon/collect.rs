@@ -1,0 +1,120 @@
+//! Reads what a child reports and puts it into the store, until the child is done or the pipe is.
+
+use std::io::Read;
+use std::process::{ChildStderr, ChildStdout};
+
+use chrono::Utc;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::model::{RunId, TaskName, TraceLine, Verdict};
+use crate::store::StoreError;
+use crate::wire::{self, MAX_MESSAGES, Message, WireError};
+
+use super::keeper::Keeper;
+
+/// How much of a child's stderr is remembered: enough for a panic message.
+const STDERR_KEPT: usize = 8 << 10;
+/// Trace lines of one run that are kept; a robot in a loop writes no more.
+const MAX_TRACE_LINES: usize = 10_000;
+
+/// What came out of a child's pipe.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Absent when the child ended without its last message.
+    pub verdict: Option<Verdict>,
+    pub cookies: Option<String>,
+    pub template: Option<String>,
+    pub trouble: Option<CollectError>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    #[error("the run's process broke the protocol: {0}")]
+    Wire(#[from] WireError),
+    #[error("the run's process sent more than {MAX_MESSAGES} messages")]
+    Flood,
+    #[error("{0}")]
+    Store(#[from] StoreError),
+}
+
+/// Who listens in while the run goes: a person at a terminal.
+pub type Listener = UnboundedSender<TraceLine>;
+
+pub struct Collector {
+    pub keeper: Keeper,
+    pub run: RunId,
+    pub task: TaskName,
+    pub key: Vec<String>,
+    pub listener: Option<Listener>,
+}
+
+impl Collector {
+    /// Blocks until the child closes its pipe; never fails, but says what went wrong.
+    pub fn collect(&self, mut pipe: ChildStdout) -> Report {
+        let mut report = Report::default();
+        if let Err(error) = self.read_all(&mut pipe, &mut report) {
+            report.trouble = Some(error);
+        }
+        report
+    }
+
+    fn read_all(&self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
+        let mut traced = 0;
+        for _ in 0..MAX_MESSAGES {
+            let Some((message, raw)) = wire::read::<Message>(pipe)? else { return Ok(()) };
+            match message {
+                Message::Trace(line) => {
+                    traced += 1;
+                    if traced <= MAX_TRACE_LINES {
+                        self.trace(line)?;
+                    }
+                }
+                Message::Page { index, meta } => {
+                    let run = self.run;
+                    self.keeper.ask_blocking(move |store| store.keep_page(run, index, &meta, &raw))?;
+                }
+                Message::Rows { columns, rows } => {
+                    let (run, task, key) = (self.run, self.task.clone(), self.key.clone());
+                    self.keeper
+                        .ask_blocking(move |store| store.stage_rows(run, &task, &columns, &key, &rows, Utc::now()))?;
+                }
+                Message::Cookies { json } => report.cookies = Some(json),
+                Message::Learned { template } => report.template = Some(template),
+                Message::End(verdict) => {
+                    report.verdict = Some(verdict);
+                    return Ok(());
+                }
+            }
+        }
+        Err(CollectError::Flood)
+    }
+
+    fn trace(&self, line: TraceLine) -> Result<(), StoreError> {
+        tracing::debug!(run = %self.run, task = %self.task, step = line.step, "{}: {}", line.verb, line.text);
+        if let Some(listener) = &self.listener {
+            // A listener who left does not stop the run.
+            let _ = listener.send(line.clone());
+        }
+        let run = self.run;
+        self.keeper.ask_blocking(move |store| store.trace(run, &[line]))
+    }
+}
+
+/// The last words of a child, control characters made visible.
+pub fn last_words(mut pipe: ChildStderr) -> String {
+    let mut kept: Vec<u8> = Vec::new();
+    let mut chunk = [0; 4096];
+    while let Ok(n) = pipe.read(&mut chunk) {
+        if n == 0 {
+            break;
+        }
+        kept.extend_from_slice(&chunk[..n]);
+        if kept.len() > 2 * STDERR_KEPT {
+            kept.drain(..kept.len() - STDERR_KEPT);
+        }
+    }
+    String::from_utf8_lossy(&kept)
+        .chars()
+        .map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}

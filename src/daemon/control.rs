@@ -1,0 +1,89 @@
+//! The daemon's socket: how `pieme` asks a running daemon for something. One JSON line in, JSON lines out.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+use crate::model::{RunId, TaskName, TraceLine, Verdict};
+
+use super::Event;
+
+/// A request is one short line.
+const MAX_REQUEST_BYTES: u64 = 64 << 10;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Request {
+    /// Run the task now; the answers go on until the run has ended.
+    Run { task: TaskName },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Reply {
+    Queued,
+    Started { run: RunId },
+    Trace(TraceLine),
+    Ended(Verdict),
+    Refused { sentence: String },
+}
+
+pub type Replies = mpsc::UnboundedSender<Reply>;
+
+/// Listens until the daemon ends. Only the daemon's own user may connect.
+pub fn listen(socket: &Path, events: mpsc::Sender<Event>) -> io::Result<()> {
+    match std::fs::remove_file(socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        // The lock on the state folder says that no other daemon is using it.
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket)?;
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let events = events.clone();
+            tokio::spawn(async move {
+                if let Err(error) = serve(stream, events).await {
+                    tracing::debug!("a request was not answered: {error}");
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+async fn serve(stream: UnixStream, events: mpsc::Sender<Event>) -> io::Result<()> {
+    let (read, mut write) = stream.into_split();
+    let mut line = String::new();
+    BufReader::new(read.take(MAX_REQUEST_BYTES)).read_line(&mut line).await?;
+    let (replies, mut outbox) = mpsc::unbounded_channel();
+    match serde_json::from_str::<Request>(&line) {
+        Ok(request) => drop(events.send(Event::Request(request, replies)).await),
+        Err(error) => drop(replies.send(Reply::Refused { sentence: format!("not a request: {error}") })),
+    }
+    while let Some(reply) = outbox.recv().await {
+        let mut line = serde_json::to_vec(&reply)?;
+        line.push(b'\n');
+        write.write_all(&line).await?;
+    }
+    write.shutdown().await
+}
+
+/// Asks the daemon behind `socket`, and hands on its replies until the last.
+pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
+    let stream = UnixStream::connect(socket).await?;
+    let (read, mut write) = stream.into_split();
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    write.write_all(&line).await?;
+    let mut lines = BufReader::new(read).lines();
+    while let Some(line) = lines.next_line().await? {
+        hear(serde_json::from_str(&line)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The service: watch tasks/ → schedule → spawn child → collect report → publish or quarantine.
+//!
+//! One loop, one closed [`Event`], one match. The loop fetches nothing, parses no HTML and never waits for a run: whatever
+//! takes time happens elsewhere and comes back as an event.
+
+pub mod agenda;
+pub mod clock;
+pub mod collect;
+pub mod control;
+pub mod keeper;
+pub mod lock;
+pub mod log;
+pub mod runner;
+pub mod spawn;
+mod service;
+pub mod watch;
+
+pub use service::{DaemonError, run};
+
+use crate::model::TaskName;
+
+/// Everything that can happen to the daemon.
+pub enum Event {
+    /// A second has passed, more or less.
+    Tick,
+    /// Something may have changed in tasks/.
+    FolderHint,
+    /// A person asks for something over the control socket.
+    Request(control::Request, control::Replies),
+    /// A run has ended, or could not even begin.
+    Ended(TaskName, Option<runner::End>),
+    /// SIGHUP: look at everything again.
+    Reload,
+    /// SIGTERM or SIGINT: take no new work, let the children finish for a while.
+    Stop,
+}

@@ -1,0 +1,270 @@
+//! One run from the parent's side: order, child, report, end. Used by the daemon and by `pieme run` without one.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use crate::config::{Config, secrets};
+use crate::model::{Failure, RunId, Verdict};
+use crate::store::{Begun, RunStart, StoreError};
+use crate::taskdir::{self, TaskFolder};
+use crate::wire::{self, Assignment, Secrets};
+
+use super::collect::{Collector, Listener, Report, last_words};
+use super::keeper::Keeper;
+use super::spawn::Spawner;
+
+/// The child reports its own time-out; this much later it is killed.
+const KILL_GRACE: Duration = Duration::from_secs(3);
+/// Past runs that the child is told about.
+const PAST_RUNS: u32 = 20;
+
+/// Everything that running a task needs.
+#[derive(Clone)]
+pub struct Runner {
+    pub config: Arc<Config>,
+    pub keeper: Keeper,
+    pub spawner: Spawner,
+}
+
+/// One run to be made.
+pub struct Order {
+    pub folder: Arc<TaskFolder>,
+    pub start: RunStart,
+    pub listener: Option<Listener>,
+    /// Turns true when the run must end now.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// How an order ended.
+#[derive(Debug)]
+pub enum Ended {
+    Run(End),
+    /// Somebody has run this slot already.
+    SlotTaken,
+}
+
+/// A run's end as the daemon needs to know it.
+#[derive(Debug)]
+pub struct End {
+    pub verdict: Verdict,
+    /// The template that the run has learned and that now stands in the folder.
+    pub learned: Option<String>,
+}
+
+/// What made the parent end a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    No,
+    TimeLimit,
+    Stop,
+}
+
+impl Runner {
+    pub async fn run(&self, order: Order) -> Result<Ended, StoreError> {
+        let Order { folder, start, listener, stop } = order;
+        let run = start.run;
+        let name = folder.name.clone();
+        let begun = self.keeper.ask(move |store| store.begin_run(&start)).await?;
+        match begun {
+            Begun::SlotTaken => return Ok(Ended::SlotTaken),
+            Begun::Started => {}
+        }
+        tracing::info!(%run, task = %name, "run starts");
+        let end = match self.assignment(&folder, run).await {
+            Ok(assignment) => self.child(&folder, assignment, listener, stop).await,
+            Err(verdict) => End { verdict, learned: None },
+        };
+        let verdict = self.end(run, end.verdict).await?;
+        tracing::info!(%run, task = %name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
+        Ok(Ended::Run(End { verdict, ..end }))
+    }
+
+    async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<Assignment, Verdict> {
+        let name = folder.name.clone();
+        let past = self.keeper.ask(move |store| store.past(&name, PAST_RUNS)).await.map_err(store_trouble)?;
+        let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
+        Ok(Assignment {
+            run,
+            name: folder.name.clone(),
+            task: folder.task.clone(),
+            script: folder.script.clone(),
+            template: folder.template.clone(),
+            confirmed: taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?.is_confirmed(),
+            secrets: self.secrets(folder).map_err(config_trouble)?,
+            cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
+            past,
+            parent_pid: std::process::id(),
+        })
+    }
+
+    fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {
+        let mut found = BTreeMap::new();
+        for name in secrets::names(&folder.script) {
+            match secrets::lookup(&self.config, &name) {
+                Ok(Some(value)) => found.insert(name, value),
+                Ok(None) => {
+                    return Err(format!(
+                        "the secret `{name}` is not there: put it into {} (mode 0600)",
+                        self.config.secrets.join(&name).display()
+                    ));
+                }
+                Err(error) => return Err(error.to_string()),
+            };
+        }
+        Ok(Secrets(found))
+    }
+
+    async fn child(
+        &self,
+        folder: &TaskFolder,
+        assignment: Assignment,
+        listener: Option<Listener>,
+        mut stop: watch::Receiver<bool>,
+    ) -> End {
+        let run = assignment.run;
+        let time_limit = assignment.task.limits.timeout.0 + KILL_GRACE;
+        let mut child = match self.spawner.spawn().await {
+            Ok(child) => child,
+            Err(error) => {
+                let verdict = Verdict::failed(Failure::Internal, format!("no process could be started: {error}"));
+                return End { verdict, learned: None };
+            }
+        };
+        let group = Group(child.id());
+        let pid = child.id();
+        let named = self.keeper.ask(move |store| store.set_pid(run, pid)).await;
+        if let Err(error) = named {
+            tracing::warn!(%run, "{error}");
+        }
+        let collector = Collector {
+            keeper: self.keeper.clone(),
+            run,
+            task: folder.name.clone(),
+            key: folder.task.data.key.clone(),
+            listener,
+        };
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        // Held open to the end: the child ends itself when it sees its stdin close.
+        let giving = spawn_blocking(move || wire::write(&mut stdin, &assignment, &[]).map(|()| stdin));
+        let words = spawn_blocking(move || last_words(stderr));
+        let mut collecting = spawn_blocking(move || collector.collect(stdout));
+
+        let mut killed = Killed::No;
+        let report = tokio::select! {
+            report = &mut collecting => report,
+            () = tokio::time::sleep(time_limit) => { killed = Killed::TimeLimit; group.kill(); collecting.await }
+            () = stopped(&mut stop) => { killed = Killed::Stop; group.kill(); collecting.await }
+        };
+        let report = report.unwrap_or_default();
+        // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
+        group.kill();
+        let status = spawn_blocking(move || reap(&mut child)).await.unwrap_or(None);
+        let stdin = giving.await;
+        drop(stdin);
+        let words = words.await.unwrap_or_default();
+        self.keep(folder, &report);
+        End { learned: report.template.clone(), verdict: conclude(folder, report, killed, status, &words) }
+    }
+
+    /// Writes what the child wants kept in the task's folder; a child cannot write there itself.
+    fn keep(&self, folder: &TaskFolder, report: &Report) {
+        if let Some(json) = &report.cookies
+            && let Err(error) = taskdir::write_cookies(&folder.dir, json)
+        {
+            tracing::warn!(task = %folder.name, "the session could not be kept: {error}");
+        }
+        if let Some(template) = &report.template
+            && let Err(error) = taskdir::write_template(&folder.dir, template)
+        {
+            tracing::warn!(task = %folder.name, "the template could not be kept: {error}");
+        }
+    }
+
+    /// Ends the run in the store. When even that fails, it is tried once more as a failure, which needs far less room.
+    async fn end(&self, run: RunId, verdict: Verdict) -> Result<Verdict, StoreError> {
+        let ended = self.keeper.ask(move |store| store.end_run(run, &verdict, Utc::now())).await;
+        match ended {
+            Ok(verdict) => Ok(verdict),
+            Err(error) => {
+                let failed = store_trouble(error);
+                self.keeper.ask(move |store| store.end_run(run, &failed, Utc::now())).await
+            }
+        }
+    }
+}
+
+fn store_trouble(error: StoreError) -> Verdict {
+    Verdict::failed(Failure::Internal, format!("the store could not take it: {error}"))
+}
+
+/// A run's process group. Killing it is always safe: it is gone, or it is ours.
+struct Group(u32);
+
+impl Group {
+    fn kill(&self) {
+        if let Ok(pid) = i32::try_from(self.0) {
+            // Gone already is what we want.
+            let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
+fn reap(child: &mut Child) -> Option<ExitStatus> {
+    child.wait().ok()
+}
+
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|&now| now).await.is_err() {
+        // Nobody is left who could say stop.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The verdict over a child: its own, or the one that its end speaks.
+fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<ExitStatus>, words: &str) -> Verdict {
+    if let Some(error) = report.trouble {
+        return Verdict::failed(Failure::Internal, error.to_string());
+    }
+    if let Some(verdict) = report.verdict {
+        return verdict;
+    }
+    match killed {
+        Killed::TimeLimit => {
+            let limit = folder.task.limits.timeout;
+            return Verdict::failed(Failure::Timeout, format!("not done after {limit} (limits.timeout)"));
+        }
+        Killed::Stop => {
+            return Verdict::failed(
+                Failure::Crash,
+                "ended because the daemon was stopped; it is made up at the next start",
+            );
+        }
+        Killed::No => {}
+    }
+    if words.contains("memory allocation of") {
+        let limit = folder.task.limits.memory;
+        return Verdict::failed(Failure::Memory, format!("it needed more than {limit} of memory (limits.memory)"));
+    }
+    let signal = status.and_then(|it| it.signal());
+    if signal == Some(Signal::SIGXCPU as i32) {
+        return Verdict::failed(Failure::Timeout, "it used up its processor time (limits.timeout)");
+    }
+    let how = match (signal, status.and_then(|it| it.code())) {
+        (Some(signal), _) => format!("was killed by signal {signal}"),
+        (None, Some(code)) => format!("ended with code {code} and no report"),
+        (None, None) => "vanished".to_owned(),
+    };
+    let panic = words.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {line}")).unwrap_or_default();
+    Verdict::failed(Failure::Crash, format!("the run's process {how}{panic}"))
+}

@@ -1,0 +1,58 @@
+//! Starts a run's process: this very program again, with nothing of ours but three pipes.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::sync::oneshot;
+
+/// The word that makes `pieme-daemon` a run's child.
+pub const RUN_CHILD: &str = "run-child";
+
+type Order = oneshot::Sender<io::Result<Child>>;
+
+/// Spawns children from one thread that never ends: the kernel ties “dies with its parent” to the *thread* that spawned
+/// (safety.md finding 9), so a pool thread that idles out would take running children with it.
+#[derive(Clone)]
+pub struct Spawner {
+    orders: mpsc::Sender<Order>,
+}
+
+impl Spawner {
+    /// `program` is `pieme-daemon` itself.
+    pub fn start(program: PathBuf) -> io::Result<Spawner> {
+        let (orders, inbox) = mpsc::channel::<Order>();
+        thread::Builder::new().name("spawner".to_owned()).spawn(move || {
+            for answer in inbox {
+                // An asker who has gone away leaves a child without an assignment: it sees its stdin close, and ends.
+                drop(answer.send(spawn(&program)));
+            }
+            // The last handle is gone, but children may still run: stay until the process ends.
+            loop {
+                thread::park();
+            }
+        })?;
+        Ok(Spawner { orders })
+    }
+
+    pub async fn spawn(&self) -> io::Result<Child> {
+        let (answer, answered) = oneshot::channel();
+        self.orders.send(answer).expect("the spawner never ends");
+        answered.await.expect("the spawner answers every order")
+    }
+}
+
+fn spawn(program: &Path) -> io::Result<Child> {
+    Command::new(program)
+        .arg(RUN_CHILD)
+        .env_clear()
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}

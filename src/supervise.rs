@@ -1,0 +1,238 @@
+//! What a person teaches: choosing a candidate and naming its columns. The same for every way a person is asked.
+
+use std::collections::{BTreeSet, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use crate::config::Config;
+use crate::induce::{self, Candidate, LearnOptions};
+use crate::model::{Column, PageMeta, RunId, Table, TaskName};
+use crate::page::{Tree, charset};
+use crate::store::{Store, StoreError};
+use crate::taskdir::{self, FileError, Label, LabelKind, Problem, TaskFolder};
+
+/// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
+const CARRY_MIN_VALUES: usize = 2;
+const CARRY_MIN_SHARE: f64 = 0.3;
+/// Published rows that names are carried over from.
+const COMPARED_ROWS: u64 = 1_000;
+/// Bytes that a stored page may unpack to: a page was within the task's limit when it was fetched.
+const MAX_UNPACKED: usize = 64 << 20;
+
+/// What there is to choose from.
+pub struct Proposal {
+    pub run: RunId,
+    pub page: PageMeta,
+    pub candidates: Vec<Candidate>,
+    /// The published rows, to compare with.
+    pub last_good: Option<Table>,
+    body: Vec<u8>,
+}
+
+/// What a person chose.
+pub struct Choice {
+    /// Which candidate, from 0.
+    pub pick: usize,
+    /// For each column of the candidate: its name, or none when it is not wanted.
+    pub names: Vec<Option<String>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    #[error("`{0}` has not seen a page yet; run it first: pieme run {0}")]
+    NoPage(TaskName),
+    #[error("no list was found on {0}; is the right page reached? `pieme log` shows the steps")]
+    NoList(String),
+    #[error("there is no candidate {given}; choose 1 to {most}")]
+    NoSuchCandidate { given: usize, most: usize },
+    #[error("candidate {pick} has {has} columns, but {given} names were given")]
+    NameCount { pick: usize, has: usize, given: usize },
+    #[error("the column name `{0}` is given twice")]
+    NameTwice(String),
+    #[error("at least one column must be kept")]
+    NoColumns,
+    #[error("the stored page is damaged: {0}")]
+    Page(std::io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Folder(#[from] Problem),
+}
+
+impl From<FileError> for SuperviseError {
+    fn from(error: FileError) -> SuperviseError {
+        SuperviseError::Folder(error.into())
+    }
+}
+
+/// Learns anew from the page that the task's last run saw.
+pub fn propose(config: &Config, folder: &TaskFolder) -> Result<Proposal, SuperviseError> {
+    let store = Store::open_reader(&config.store)?;
+    let (run, page, body) = last_page(&store, &folder.name)?;
+    let candidates = induce::learn(&[tree(folder, &page, &body)], &LearnOptions::default());
+    if candidates.is_empty() {
+        return Err(SuperviseError::NoList(page.url.to_string()));
+    }
+    let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
+    Ok(Proposal { run, page, candidates, last_good, body })
+}
+
+fn last_page(store: &Store, name: &TaskName) -> Result<(RunId, PageMeta, Vec<u8>), SuperviseError> {
+    for run in store.past(name, 10)? {
+        if let Some((page, packed)) = store.pages(run.run)?.into_iter().next() {
+            let body = zstd::bulk::decompress(&packed, MAX_UNPACKED).map_err(SuperviseError::Page)?;
+            return Ok((run.run, page, body));
+        }
+    }
+    Err(SuperviseError::NoPage(name.clone()))
+}
+
+fn tree(folder: &TaskFolder, page: &PageMeta, body: &[u8]) -> Tree {
+    let header = page.header("content-type").and_then(charset::from_content_type);
+    let said = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto").or(header);
+    Tree::parse(&charset::decode(body, said).text)
+}
+
+impl Proposal {
+    /// Names for a candidate's columns: carried over from the published columns where the values are the same, otherwise
+    /// the candidate's own. Columns that are hidden at first have none.
+    pub fn names(&self, pick: usize) -> Vec<Option<String>> {
+        let candidate = &self.candidates[pick];
+        let columns = candidate.template.columns();
+        let mut names: Vec<Option<String>> =
+            columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
+        let Some(old) = self.last_good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
+        let carried = carry_over(old, &candidate.table);
+        if !carried.is_empty() {
+            // What was published before is what is wanted again; nothing more, nothing less.
+            names.fill(None);
+            for (new, old_column) in carried {
+                names[new] = Some(old.columns[old_column].clone());
+            }
+        }
+        names
+    }
+
+    /// Writes the choice into the task's folder: template, columns, labels and samples.
+    pub fn accept(&self, folder: &TaskFolder, choice: &Choice, now: DateTime<Utc>) -> Result<(), SuperviseError> {
+        let most = self.candidates.len();
+        let candidate =
+            self.candidates.get(choice.pick).ok_or(SuperviseError::NoSuchCandidate { given: choice.pick + 1, most })?;
+        check_names(choice, candidate)?;
+        let mut template = candidate.template.clone();
+        for (index, name) in choice.names.iter().enumerate() {
+            template.set_hidden(index, name.is_none());
+            if let Some(name) = name {
+                template.rename(index, name);
+            }
+        }
+        let kept: Vec<String> = choice.names.iter().flatten().cloned().collect();
+        let columns: Vec<Column> = kept.iter().map(|name| column(folder, name)).collect();
+        let mut labels = taskdir::read_labels(&folder.dir)?;
+        labels.labels.push(Label {
+            when: now,
+            kind: LabelKind::Pick,
+            candidate: u32::try_from(choice.pick + 1).expect("at most five candidates are shown"),
+            method: candidate.method.to_owned(),
+            rows: candidate.table.rows.len() as u64,
+            first_row: first_row(&candidate.table),
+            columns: kept,
+        });
+        // The template goes last: it is what a watching daemon acts on.
+        taskdir::write_labels(&folder.dir, &labels)?;
+        taskdir::write_columns(&folder.dir, &columns)?;
+        taskdir::write_sample(&folder.dir, 1, &self.body, &candidate.table)?;
+        taskdir::write_template(&folder.dir, &template.to_json())?;
+        Ok(())
+    }
+}
+
+fn check_names(choice: &Choice, candidate: &Candidate) -> Result<(), SuperviseError> {
+    let has = candidate.template.columns().len();
+    if choice.names.len() != has {
+        return Err(SuperviseError::NameCount { pick: choice.pick + 1, has, given: choice.names.len() });
+    }
+    let mut seen = BTreeSet::new();
+    for name in choice.names.iter().flatten() {
+        if !seen.insert(name.to_lowercase()) {
+            return Err(SuperviseError::NameTwice(name.clone()));
+        }
+    }
+    if seen.is_empty() { Err(SuperviseError::NoColumns) } else { Ok(()) }
+}
+
+/// A column that the task knows already keeps what a person wrote about it.
+fn column(folder: &TaskFolder, name: &str) -> Column {
+    let known = folder.task.columns.iter().find(|column| column.name == name);
+    known.cloned().unwrap_or_else(|| Column::text(name))
+}
+
+fn first_row(table: &Table) -> String {
+    let cells = table.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
+    cells.unwrap_or_default().join(" | ").chars().take(200).collect()
+}
+
+/// Pairs (new column, old column) that share the most values, each used once.
+fn carry_over(old: &Table, new: &Table) -> Vec<(usize, usize)> {
+    let values = |table: &Table, column: usize| -> HashSet<String> {
+        table.rows.iter().filter_map(|row| row.cells.get(column)?.clone()).collect()
+    };
+    let old_values: Vec<HashSet<String>> = (0..old.columns.len()).map(|column| values(old, column)).collect();
+    let mut pairs = Vec::new();
+    for new_column in 0..new.columns.len() {
+        let mine = values(new, new_column);
+        for (old_column, theirs) in old_values.iter().enumerate() {
+            let shared = mine.intersection(theirs).count();
+            if shared >= CARRY_MIN_VALUES && shared as f64 >= mine.len() as f64 * CARRY_MIN_SHARE {
+                pairs.push((shared, new_column, old_column));
+            }
+        }
+    }
+    pairs.sort_by_key(|&(shared, new_column, old_column)| (std::cmp::Reverse(shared), new_column, old_column));
+    let (mut used_new, mut used_old, mut carried) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for (_, new_column, old_column) in pairs {
+        if !used_new.contains(&new_column) && !used_old.contains(&old_column) {
+            used_new.insert(new_column);
+            used_old.insert(old_column);
+            carried.push((new_column, old_column));
+        }
+    }
+    carried.sort_unstable();
+    carried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Row;
+
+    fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
+        Table {
+            columns: columns.iter().map(|&it| it.to_owned()).collect(),
+            rows: rows
+                .iter()
+                .map(|cells| Row {
+                    cells: cells.iter().map(|&it| (!it.is_empty()).then(|| it.to_owned())).collect(),
+                    page: 0,
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn names_follow_the_values_into_the_new_layout() {
+        let old = table(&["name", "price"], &[&["Oak chair", "95"], &["Pine desk", "240"], &["Lamp", "31"]]);
+        let new = table(
+            &["c1", "c2", "c3"],
+            &[&["31", "in stock", "Lamp"], &["95", "in stock", "Oak chair"], &["120", "", "Shelf"]],
+        );
+        assert_eq!(carry_over(&old, &new), [(0, 1), (2, 0)]);
+    }
+
+    #[test]
+    fn one_chance_hit_carries_no_name() {
+        let old = table(&["rank"], &[&["1"], &["2"]]);
+        let new = table(&["c1"], &[&["1"], &["9"], &["8"]]);
+        assert_eq!(carry_over(&old, &new), []);
+    }
+}

@@ -1,0 +1,109 @@
+//! One run, in its own process: robot → pages → rows → judgement → report on stdout.
+//!
+//! The child is a function from one [`Assignment`] on stdin to a stream of [`Message`]s on stdout. It has no database, no
+//! environment, no task folder; what it learns or wants kept it says to the parent.
+
+mod harvest;
+mod seal;
+
+use std::io::{self, Read};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::judge::{self, Learning, Seen};
+use crate::model::{Failure, Verdict};
+use crate::robot::{self, Order};
+use crate::wire::{self, Assignment, Message};
+
+use harvest::Harvest;
+
+/// The child reports its own time-out this long before the parent would kill it.
+const REPORT_TIME: Duration = Duration::from_secs(2);
+
+/// The whole life of a run's process.
+pub fn main() -> ExitCode {
+    seal::early();
+    let mut stdin = io::stdin().lock();
+    let assignment = match wire::read::<Assignment>(&mut stdin) {
+        Ok(Some((assignment, _))) => assignment,
+        Ok(None) | Err(_) => return ExitCode::from(78),
+    };
+    drop(stdin);
+    if let Err(problem) = seal::late(&assignment) {
+        report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
+        return ExitCode::from(78);
+    }
+    die_with_the_pipe();
+    let verdict = run(&assignment);
+    report(&Message::End(verdict));
+    ExitCode::SUCCESS
+}
+
+fn run(assignment: &Assignment) -> Verdict {
+    let limit = assignment.task.limits.timeout.0;
+    let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Verdict::failed(Failure::Internal, format!("no runtime could be started: {error}")),
+    };
+    let mut harvest = match Harvest::new(assignment) {
+        Ok(harvest) => harvest,
+        Err(sentence) => return Verdict::failed(Failure::Config, sentence),
+    };
+    let order = Order {
+        task: &assignment.task,
+        script: &assignment.script,
+        secrets: &assignment.secrets.0,
+        cookies: assignment.cookies.as_deref(),
+        deadline,
+    };
+    let walk = runtime.block_on(robot::walk(order, &mut harvest));
+    if let Some(json) = walk.cookies {
+        report(&Message::Cookies { json });
+    }
+    if let Err(trouble) = walk.result {
+        if let Some(page) = &trouble.page {
+            harvest.keep(page);
+        }
+        return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
+    }
+    harvest.flush();
+    if let Some(template) = harvest.learned_template() {
+        report(&Message::Learned { template });
+    }
+    judge::verdict(&assignment.task.expect, &seen(&harvest, assignment.confirmed), &assignment.past)
+}
+
+fn seen(harvest: &Harvest<'_>, confirmed: bool) -> Seen {
+    Seen {
+        pages: harvest.pages,
+        rows: harvest.rows,
+        similarity: harvest.similarity,
+        any_list: harvest.any_list,
+        learning: match harvest.clearly_ahead {
+            Some(clearly_ahead) => Learning::Now { clearly_ahead },
+            None if confirmed => Learning::Confirmed,
+            None => Learning::Unconfirmed,
+        },
+    }
+}
+
+/// Sends a message, or ends the process: with nobody listening there is nothing left to do.
+fn report(message: &Message) {
+    report_with(message, &[]);
+}
+
+fn report_with(message: &Message, raw: &[u8]) {
+    if wire::write(&mut io::stdout().lock(), message, raw).is_err() {
+        std::process::exit(1);
+    }
+}
+
+/// The parent holds the other end of stdin for as long as it lives: its end is ours.
+fn die_with_the_pipe() {
+    std::thread::spawn(|| {
+        let mut rest = [0; 16];
+        while matches!(io::stdin().lock().read(&mut rest), Ok(n) if n > 0) {}
+        std::process::exit(1);
+    });
+}

@@ -1,0 +1,41 @@
+//! What the child does to itself before it touches anything of a stranger's.
+
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::Signal;
+use nix::unistd::getppid;
+
+use crate::wire::Assignment;
+
+/// Files and sockets one run may have open.
+const MAX_OPEN_FILES: u64 = 256;
+/// A run writes no files at all; this is for what libraries may try.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Before the assignment is read: nobody may look into this process, and it dies with its parent.
+pub fn early() {
+    // Failing here means an odd kernel, not an attack; `late` checks what must hold.
+    let _ = prctl::set_dumpable(false);
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+}
+
+/// Once the limits are known. A limit that cannot be set is an error: the run does not start.
+pub fn late(assignment: &Assignment) -> Result<(), String> {
+    if getppid().as_raw() as u32 != assignment.parent_pid {
+        return Err("the daemon that ordered it is gone".to_owned());
+    }
+    prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
+    let limits = &assignment.task.limits;
+    let cpu_seconds = limits.timeout.0.as_secs().max(1);
+    for (resource, most, at_the_very_most) in [
+        (Resource::RLIMIT_CORE, 0, 0),
+        (Resource::RLIMIT_DATA, limits.memory.0, limits.memory.0),
+        // The first number ends in SIGXCPU, which the parent can name; only the second in SIGKILL.
+        (Resource::RLIMIT_CPU, cpu_seconds, cpu_seconds + 5),
+        (Resource::RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES),
+        (Resource::RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
+    ] {
+        setrlimit(resource, most, at_the_very_most).map_err(|error| format!("{resource:?}: {error}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! The house rules of ARCHITECTURE.md, read off the source itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which module may use which. A new arrow fails here until someone says that it may be.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("due", &["model"]),
+    ("page", &["model"]),
+    ("induce", &["model", "page"]),
+    ("extract", &["model", "page", "induce"]),
+    ("judge", &["model"]),
+    ("robot", &["model", "page"]),
+    // A folder is checked when it is dropped: its template must be one, its steps must make sense.
+    ("taskdir", &["model", "due", "induce", "robot"]),
+    ("config", &["model", "taskdir"]),
+    ("wire", &["model"]),
+    ("store", &["model"]),
+    ("worker", &["model", "page", "induce", "extract", "judge", "robot", "wire"]),
+    ("daemon", &["model", "due", "config", "taskdir", "wire", "store"]),
+    ("supervise", &["model", "page", "induce", "config", "store", "taskdir"]),
+    ("practice", &[]),
+    (
+        "cli",
+        &[
+            "model",
+            "page",
+            "induce",
+            "extract",
+            "judge",
+            "robot",
+            "config",
+            "taskdir",
+            "store",
+            "daemon",
+            "supervise",
+            "practice",
+        ],
+    ),
+    ("bin", &["cli", "daemon", "worker"]),
+];
+
+/// One owner for each piece of the outside world.
+const OWNED: &[(&str, &[&str])] = &[
+    ("rusqlite", &["store"]),
+    ("reqwest", &["robot"]),
+    ("axum", &["practice"]),
+    ("clap", &["cli"]),
+    ("notify::", &["daemon"]),
+    ("tokio_cron_scheduler", &["daemon"]),
+    ("html5ever", &["page"]),
+    ("println!", &[]),
+    ("eprintln!", &[]),
+    ("Utc::now", &["worker", "daemon", "cli", "robot"]),
+    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice"]),
+    ("SystemTime::now", &[]),
+];
+
+struct Source {
+    path: PathBuf,
+    module: String,
+    /// Without the unit tests at its end.
+    code: String,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("src can be read") {
+            let path = entry.expect("an entry of src").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let inside = path.strip_prefix(&root).expect("a path below src");
+                let first = inside.components().next().expect("at least a file name").as_os_str().to_string_lossy();
+                let module = first.trim_end_matches(".rs").to_owned();
+                let text = fs::read_to_string(&path).expect("a source file");
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+                found.push(Source { path, module, code });
+            }
+        }
+    }
+    assert!(found.len() > 30, "the source was found: {}", found.len());
+    found
+}
+
+fn used_modules(code: &str) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        for start in ["crate::", "pieme::"] {
+            for (place, _) in line.match_indices(start) {
+                let rest = &line[place + start.len()..];
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                used.insert(name);
+            }
+        }
+    }
+    used.remove("");
+    used
+}
+
+#[test]
+fn modules_use_each_other_only_in_the_stated_directions() {
+    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| source.module != "lib") {
+        let Some(may_use) = allowed.get(source.module.as_str()) else {
+            wrong.push(format!("{}: module `{}` is not in MAY_USE", source.path.display(), source.module));
+            continue;
+        };
+        for used in used_modules(&source.code) {
+            if used != source.module && !may_use.contains(&used.as_str()) {
+                wrong.push(format!("{}: {} → {used}", source.path.display(), source.module));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "new arrows:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_piece_of_the_outside_world_has_one_owner() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        for (what, owners) in OWNED {
+            if source.code.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(what))
+                && !owners.contains(&source.module.as_str())
+            {
+                wrong.push(format!("{}: {what} belongs to {owners:?}", source.path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_is_in_the_map() {
+    let map =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    assert!(map.lines().count() <= 150, "the map fits on a few screens");
+    for (module, _) in MAY_USE {
+        assert!(map.contains(&format!("`{module}")), "ARCHITECTURE.md does not say what `{module}` is");
+    }
+}

@@ -1,0 +1,62 @@
+//! What the documents promise.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pieme::cli::demo;
+
+fn project() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_task_folders_that_come_with_pieme_are_the_ones_in_tasks() {
+    let mut files = Vec::new();
+    let mut folders = vec![project().join("tasks")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("tasks can be read") {
+            let path = entry.expect("an entry of tasks").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let mut known: Vec<PathBuf> = demo::FILES.iter().map(|(name, _)| project().join("tasks").join(name)).collect();
+    files.sort();
+    known.sort();
+    assert_eq!(files, known);
+}
+
+#[test]
+fn the_task_folders_in_tasks_are_sound() {
+    for name in ["practice-shop", "practice-orders"] {
+        let folder =
+            pieme::taskdir::read(&project().join("tasks").join(name)).unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(folder.template.is_some(), "{name} comes with its template");
+    }
+}
+
+#[test]
+fn the_unit_is_hardened_and_the_check_can_fail() {
+    let unit = project().join("systemd/pieme-daemon.service");
+    let exposure_at_most = |tenths: u32, unit: &Path| {
+        Command::new("systemd-analyze")
+            .args(["security", "--offline=true", "--no-pager", &format!("--threshold={tenths}")])
+            .arg(unit)
+            .output()
+            .expect("systemd-analyze is installed by tests/all.sh")
+            .status
+            .success()
+    };
+    assert!(exposure_at_most(15, &unit), "exposure is at most 1.5");
+    assert!(!exposure_at_most(5, &unit), "and the check is one that can fail");
+}
+
+#[test]
+fn the_readme_prints_the_commands_that_are_tested() {
+    let readme = fs::read_to_string(project().join("README.md")).expect("README.md");
+    for command in ["cargo build --release && target/release/pieme demo", "bash tests/all.sh"] {
+        assert!(readme.contains(command), "{command}");
+    }
+    let ci = fs::read_to_string(project().join(".ci/run")).expect(".ci/run");
+    assert!(ci.contains("bash tests/all.sh"), "CI runs the command of the README");
+}

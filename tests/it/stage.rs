@@ -1,0 +1,240 @@
+//! A stage for whole-program tests: a scratch folder, the practice site, and the real daemon.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use pieme::cli::demo;
+use pieme::practice::Site;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Whatever a test waits for happens within this time, or the test fails.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+pub struct Stage {
+    pub site: Site,
+    folder: TempDir,
+    daemon: Option<Child>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+/// What a command printed, and its exit code.
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Said {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("not JSON ({error}): {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Said {
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Stage {
+    /// A site and a folder with a configuration, the practice password and no tasks.
+    pub fn new() -> Stage {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime for the practice site");
+        let site = runtime
+            .block_on(Site::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
+            .expect("a port of loopback is free");
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        demo::lay_out(folder.path(), site.port()).expect("the demo can be laid out");
+        fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
+        fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
+        Stage { site, folder, daemon: None, _runtime: runtime }
+    }
+
+    pub fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        self.site.url().join(path).expect("a path of the practice site").to_string()
+    }
+
+    /// Copies a ready-made task folder into tasks/, as a person would.
+    pub fn drop_folder(&self, name: &str) {
+        self.drop_folder_as(name, name);
+    }
+
+    pub fn drop_folder_as(&self, name: &str, new_name: &str) {
+        let to = self.path("tasks").join(new_name);
+        fs::create_dir(&to).expect("a new task folder");
+        for entry in fs::read_dir(self.path("ready-made").join(name)).expect("a ready-made folder") {
+            let file = entry.expect("a file of it").path();
+            fs::copy(&file, to.join(file.file_name().expect("a file has a name"))).expect("it can be copied");
+        }
+    }
+
+    /// Writes a task.toml for an address of the practice site, with what else is to stand in it.
+    pub fn write_task(&self, name: &str, path: &str, more: &str) {
+        let text = format!(
+            "url = \"{}\"\n{more}\n[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n",
+            self.url(path)
+        );
+        self.write(&format!("tasks/{name}/task.toml"), &text);
+    }
+
+    pub fn write(&self, inside: &str, text: &str) {
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub fn read(&self, inside: &str) -> String {
+        fs::read_to_string(self.path(inside)).unwrap_or_default()
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn start_daemon(&mut self) -> u32 {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log file");
+        let child = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+            .arg("--config")
+            .arg(self.path("config.toml"))
+            .env("RUST_LOG", "debug,hyper=warn")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the daemon starts");
+        let pid = child.id();
+        self.daemon = Some(child);
+        self.wait_for("the daemon", || {
+            Path::new(&self.path("state/control.sock")).exists() && self.status_or_null()["daemon"] == true
+        });
+        pid
+    }
+
+    pub fn signal_daemon(&self, signal: &str) {
+        signal_process(self.daemon.as_ref().expect("a daemon runs").id(), signal);
+    }
+
+    /// Waits for the daemon's end and gives its exit code; none when a signal ended it.
+    pub fn daemon_ended(&mut self) -> Option<i32> {
+        let mut child = self.daemon.take().expect("a daemon runs");
+        let mut code = None;
+        self.wait_for("the daemon's end", || match child.try_wait() {
+            Ok(Some(status)) => {
+                code = status.code();
+                true
+            }
+            Ok(None) | Err(_) => false,
+        });
+        code
+    }
+
+    pub fn pieme(&self, words: &[&str]) -> Said {
+        Command::new(env!("CARGO_BIN_EXE_pieme"))
+            .arg("--config")
+            .arg(self.path("config.toml"))
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .expect("pieme starts")
+            .into()
+    }
+
+    fn status_or_null(&self) -> Value {
+        serde_json::from_str(&self.pieme(&["status", "--json"]).stdout).unwrap_or_default()
+    }
+
+    /// The task's line of the status table.
+    pub fn status(&self, task: &str) -> Value {
+        let status = self.status_or_null();
+        let tasks = status["tasks"].as_array().cloned().unwrap_or_default();
+        tasks.into_iter().find(|line| line["task"] == task).unwrap_or_default()
+    }
+
+    pub fn state(&self, task: &str) -> String {
+        self.status(task)["state"].as_str().unwrap_or("absent").to_owned()
+    }
+
+    pub fn wait_for_state(&self, task: &str, state: &str) {
+        self.wait_for(&format!("{task} to be {state}"), || self.state(task) == state);
+    }
+
+    /// Looks again and again until it is so.
+    pub fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !is_so() {
+            let log = self.read("log");
+            let tail = log.lines().rev().take(15).collect::<Vec<_>>();
+            let status = self.pieme(&["status"]).stdout;
+            assert!(started.elapsed() < PATIENCE, "waited in vain for {what}\n{status}\n{}", tail.join("\n"));
+            std::thread::park_timeout(Duration::from_millis(30));
+        }
+    }
+
+    /// What the real sqlite3 program answers.
+    pub fn sql(&self, query: &str) -> String {
+        let said: Said = Command::new("sqlite3")
+            .arg(self.path("state/pieme.db"))
+            .arg(query)
+            .output()
+            .expect("sqlite3 is installed")
+            .into();
+        assert_eq!(said.code, 0, "{query}: {}", said.stderr);
+        said.stdout.trim_end().to_owned()
+    }
+
+    pub fn post(&self, path: &str) {
+        let done = Command::new("curl").args(["-sS", "-o", "/dev/null", "-X", "POST"]).arg(self.url(path)).status();
+        assert!(done.expect("curl is installed").success(), "POST {path}");
+    }
+
+    /// The processes whose parent is this one.
+    pub fn children_of(&self, pid: u32) -> Vec<u32> {
+        fs::read_dir("/proc")
+            .expect("/proc is there")
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+            .filter(|&child| parent_of(child) == Some(pid))
+            .collect()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the name in brackets and may hold anything.
+    let mut fields = stat[stat.rfind(')')? + 2..].split(' ');
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok();
+    if state == "Z" { None } else { parent }
+}
+
+pub fn is_alive(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+pub fn signal_process(pid: u32, signal: &str) {
+    let done = Command::new("kill").arg(signal).arg(pid.to_string()).status().expect("kill is there");
+    assert!(done.success(), "kill {signal} {pid}");
+}
