@@ -50,7 +50,7 @@ impl<'v, 't> Meter<'v, 't> {
 
     pub fn measure(&mut self, set: &RowSet) -> Features {
         let sample = sample(&set.rows);
-        let slots: Vec<RowSlots> = sample.iter().map(|&row| self.slots(row)).collect();
+        let slots: Vec<RowSlots> = sample.iter().map(|&row| self.slots(row, Paths::Whole)).collect();
         Features {
             rows: set.rows.len(),
             coverage: self.coverage(&set.rows),
@@ -66,6 +66,12 @@ impl<'v, 't> Meter<'v, 't> {
         }
     }
 
+    /// Of each row: how much it shares with the rows' common core.
+    pub fn row_sameness(&mut self, rows: &[Span], paths: Paths) -> Vec<f64> {
+        let slots: Vec<RowSlots> = rows.iter().map(|&row| self.slots(row, paths)).collect();
+        row_sameness(&slots)
+    }
+
     fn coverage(&self, rows: &[Span]) -> f64 {
         let mut weights: Vec<f64> = rows.iter().map(|&row| f64::from(self.view.tokens.weight(row))).collect();
         weights.sort_unstable_by(f64::total_cmp);
@@ -74,8 +80,8 @@ impl<'v, 't> Meter<'v, 't> {
     }
 
     /// A slot is a tag path inside the row and how many times it has come before.
-    fn slots(&mut self, row: Span) -> RowSlots {
-        let mut open: Vec<u32> = Vec::new();
+    fn slots(&mut self, row: Span, paths: Paths) -> RowSlots {
+        let mut open: Vec<(u32, u32)> = Vec::new();
         let mut ordinals: HashMap<u32, u32> = HashMap::new();
         let mut slots = Vec::new();
         let mut print: u64 = 0;
@@ -83,15 +89,20 @@ impl<'v, 't> Meter<'v, 't> {
             let token = &self.view.tokens.list[i as usize];
             match token.kind {
                 TokenKind::Open => {
-                    let above = open.last().copied().unwrap_or(0);
+                    let tag = self.view.tag(token.node);
                     let next = self.paths.len() as u32 + 1;
-                    open.push(*self.paths.entry((above, self.view.tag(token.node))).or_insert(next));
+                    let above = open.last().copied().unwrap_or((0, 0));
+                    let above = match paths {
+                        Paths::Whole => above.0,
+                        Paths::LastTwo => LAST_TWO + above.1,
+                    };
+                    open.push((*self.paths.entry((above, tag)).or_insert(next), tag));
                 }
                 TokenKind::Close => {
                     open.pop();
                 }
                 TokenKind::Text => {
-                    let path = open.last().copied().unwrap_or(0);
+                    let path = open.last().map_or(0, |&(path, _)| path);
                     let ordinal = ordinals.entry(path).or_default();
                     slots.push(((path, *ordinal), self.view.tokens.print(i)));
                     *ordinal += 1;
@@ -166,6 +177,18 @@ impl<'v, 't> Meter<'v, 't> {
         }
     }
 }
+
+/// What of the way down to a text tells its slot.
+#[derive(Clone, Copy)]
+pub enum Paths {
+    Whole,
+    /// Only the last two tags: on a badly nested page (font in font in font, one deeper each row) whole paths make every
+    /// row look odd.
+    LastTwo,
+}
+
+/// Above all path numbers: pairs of tags share the map with paths.
+const LAST_TWO: u32 = 1 << 31;
 
 struct RowSlots {
     slots: Vec<((u32, u32), u64)>,

@@ -1,6 +1,6 @@
 //! One score for every row set, and the few that are shown.
 
-use super::features::{Features, Meter};
+use super::features::{Features, Meter, Paths};
 use super::find::{RowSet, View};
 use crate::page::tokens::{Span, Tokens};
 
@@ -49,15 +49,102 @@ fn score(it: &Features) -> f64 {
 /// All row sets, best first; of equals the one that starts earlier.
 pub fn ranked(view: &View<'_>, sets: Vec<RowSet>) -> Vec<Ranked> {
     let mut meter = Meter::new(view);
-    let mut ranked: Vec<Ranked> = sets
-        .into_iter()
-        .map(|set| {
-            let features = meter.measure(&set);
-            Ranked { score: score(&features), set, features }
-        })
-        .collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.set.rows[0].cmp(&b.set.rows[0])));
+    let mut ranked: Vec<Ranked> = sets.into_iter().map(|set| measured(&mut meter, set)).collect();
+    sort(&mut ranked);
+    let cleaned = clean_copies(&mut meter, &mut ranked);
+    ranked.extend(cleaned);
+    sort(&mut ranked);
+    promote_fullest(view, &mut meter, &mut ranked);
+    widen(&view.tokens, &mut ranked);
     ranked
+}
+
+fn measured(meter: &mut Meter<'_, '_>, set: RowSet) -> Ranked {
+    let features = meter.measure(&set);
+    Ranked { score: score(&features), set, features }
+}
+
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.set.rows[0].cmp(&b.set.rows[0])));
+}
+
+/// The sets whose rows are looked at one by one.
+const LOOKED_AT: usize = 20;
+/// A row that shares no more than this with the others' core is no record, where the others are records …
+const ODD: f64 = 0.1;
+/// … that is, share this much, and are at least four times as many.
+const EVEN: f64 = 0.75;
+/// What odd rows cost a set, so that its clean copy comes before it (a heading in the list's first item, a box in a grid).
+const ODD_ROWS: f64 = 0.3;
+
+/// Copies without the odd rows; what they were copied from is scored down.
+fn clean_copies(meter: &mut Meter<'_, '_>, ranked: &mut [Ranked]) -> Vec<Ranked> {
+    let mut copies = Vec::new();
+    for it in ranked.iter_mut().take(LOOKED_AT) {
+        let sameness = meter.row_sameness(&it.set.rows, Paths::LastTwo);
+        let even: Vec<usize> = (0..sameness.len()).filter(|&i| sameness[i] > ODD).collect();
+        let odd = sameness.len() - even.len();
+        let mean = even.iter().map(|&i| sameness[i]).sum::<f64>() / even.len().max(1) as f64;
+        if odd == 0 || even.len() < 2 || odd * 4 > even.len() || mean < EVEN {
+            continue;
+        }
+        let rows = even.iter().map(|&i| it.set.rows[i]).collect();
+        copies.push(measured(meter, RowSet { rows, ..it.set.clone() }));
+        it.score -= ODD_ROWS;
+    }
+    copies
+}
+
+/// How much worse a fuller cut of the best list may score and still be preferred.
+const FULLER: f64 = 0.35;
+
+/// A fuller cut may take in neighbours, but not reach out for something elsewhere on the page: compactness shows it.
+const NEARBY: f64 = 0.02;
+
+/// A first or last or special record often looks different enough to be lost. Where a cut of the best list has all its rows
+/// and more, none of them odd, and scores nearly as well, it comes first.
+fn promote_fullest(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<Ranked>) {
+    let Some(best) = ranked.first() else { return };
+    let mut fullest = 0;
+    for (i, it) in ranked.iter().enumerate().skip(1).take_while(|(_, it)| it.score >= best.score - FULLER) {
+        let is_fuller = it.set.rows.len() > ranked[fullest].set.rows.len()
+            && it.features.compact >= best.features.compact - NEARBY
+            && contained(&view.tokens, &best.set.rows, &it.set.rows)
+            && meter.row_sameness(&it.set.rows, Paths::Whole).into_iter().all(|sameness| sameness > ODD);
+        if is_fuller {
+            fullest = i;
+        }
+    }
+    let mut it = ranked.remove(fullest);
+    it.score = it.score.max(ranked.first().map_or(f64::NEG_INFINITY, |next| next.score));
+    ranked.insert(0, it);
+}
+
+/// All rows of `few` are rows of `many`.
+fn contained(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
+    let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
+    shared + 0.5 >= few.len() as f64
+}
+
+/// Rows with the same text in a wider element come with its links and pictures: the widest are taken.
+fn widen(tokens: &Tokens<'_>, ranked: &mut [Ranked]) {
+    for i in 0..ranked.len().min(LOOKED_AT) {
+        let wider = |wide: &Ranked, narrow: &Ranked| {
+            wide.set.rows.len() == narrow.set.rows.len()
+                && wide.set.rows.iter().zip(&narrow.set.rows).all(|(wide, narrow)| {
+                    wide.start <= narrow.start
+                        && narrow.stop <= wide.stop
+                        && tokens.weight(*wide) == tokens.weight(*narrow)
+                })
+        };
+        for j in i + 1..ranked.len() {
+            if wider(&ranked[j], &ranked[i]) {
+                let (set, other) = (ranked[j].set.clone(), ranked[i].set.clone());
+                ranked[i].set = set;
+                ranked[j].set = other;
+            }
+        }
+    }
 }
 
 /// The candidates to show: different lists, and, since a miss is mostly a list that is right but for a header, a total or a
