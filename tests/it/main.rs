@@ -1,1 +1,4 @@
-fn main() {}
+//! One binary for all tests from outside.
+
+mod store;
+mod taskdir;
