@@ -58,3 +58,6 @@ impl Store {
         self.keep = keep;
     }
 }
+
+#[cfg(test)]
+mod tests;

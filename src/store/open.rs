@@ -37,13 +37,14 @@ impl Store {
             create(path)?;
         }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
+        schema::refuse_foreign(&connection, path)?;
+        let mut store = Store { connection, keep: Keep::default(), boot: boot_id() };
+        store.look_through(path)?;
+        let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
             return Err(StoreError::Value(format!("journal_mode {mode}; the file system cannot share memory")));
         }
-        let mut store = Store { connection, keep: Keep::default(), boot: boot_id() };
-        schema::refuse_foreign(&store.connection, path)?;
-        store.look_through(path)?;
         schema::migrate(&mut store.connection)?;
         Ok(store)
     }

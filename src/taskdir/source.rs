@@ -102,6 +102,10 @@ impl Source {
                 did_you_mean(zone, zones).unwrap_or("write a name such as \"Europe/Berlin\" or \"UTC\"".to_owned());
             return problem(format!("`{zone}` is not a time zone")).hint(hint);
         }
+        if let Some(rest) = message.strip_prefix("relative URL without a base: ") {
+            let address = rest.trim_matches('"');
+            return problem(format!("`{address}` is not a whole address")).hint(format!("write \"https://{address}\""));
+        }
         let unknown = [("unknown field ", "unknown key"), ("unknown variant ", "there is no")]
             .into_iter()
             .find_map(|(prefix, ours)| message.strip_prefix(prefix).map(|rest| (ours, rest)));

@@ -8,6 +8,6 @@ mod daemon;
 mod docs;
 //mod induce;
 mod robot;
-//mod store;
-//mod taskdir;
+mod store;
+mod taskdir;
 mod trouble;

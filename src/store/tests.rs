@@ -1,0 +1,108 @@
+//! What can only be seen from inside: the connection's settings, and a disk that is full.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::Connection;
+
+use super::*;
+use crate::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
+
+fn now() -> DateTime<Utc> {
+    DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
+}
+
+fn task() -> TaskName {
+    TaskName::new("t").expect("a good name")
+}
+
+fn begin(store: &mut Store) -> RunId {
+    let run = RunId::new();
+    let start = RunStart { run, task: task(), slot: None, trigger: Trigger::Person, started_at: now(), pid: None };
+    assert_eq!(store.begin_run(&start).expect("a run"), Begun::Started);
+    run
+}
+
+fn stage(store: &mut Store, run: RunId, rows: usize) -> Result<(), StoreError> {
+    let rows: Vec<Row> = (0..rows)
+        .map(|n| Row { cells: vec![Some(format!("a name that takes some room, number {n}"))], page: 0 })
+        .collect();
+    store.stage_rows(run, &task(), &["name".to_owned()], &[], &rows, now())
+}
+
+fn publish(store: &mut Store, rows: usize) {
+    let run = begin(store);
+    stage(store, run, rows).expect("staged");
+    let outcome = Outcome::Published(Publication::Changed);
+    let verdict = Verdict { outcome, rows: rows as u64, ..Verdict::failed(Failure::Internal, "") };
+    assert_eq!(store.end_run(run, &verdict, now()).expect("an end").outcome, outcome);
+}
+
+#[test]
+fn the_pragma_is_full_on_every_connection() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("pieme.db");
+    let writer = Store::open(&path).expect("a new database");
+    let reader = Store::open_reader(&path).expect("a reader");
+    for store in [&writer, &reader] {
+        let number =
+            |name| -> i64 { store.connection.pragma_query_value(None, name, |row| row.get(0)).expect("a pragma") };
+        let mode: String =
+            store.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a pragma");
+        assert_eq!((number("synchronous"), number("foreign_keys"), mode.as_str()), (2, 1, "wal"));
+    }
+}
+
+#[test]
+fn a_full_disk_costs_the_run_and_not_the_data() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    publish(&mut store, 3);
+    let run = begin(&mut store);
+    // A limit on pages stands for the disk: SQLite answers to both with the same error.
+    store.connection.pragma_update(None, "max_page_count", 1).expect("cut to the present size");
+    let error = stage(&mut store, run, 5_000).expect_err("full");
+    assert_eq!(error.to_string(), "the disk is full; the rows published before are as they were");
+    assert_eq!(store.published(&task(), 10, 0).expect("rows").map(|rows| rows.total), Some(3));
+    // Space returns, and so does the task.
+    store.connection.pragma_update(None, "max_page_count", 1_000_000).expect("room");
+    store.end_run(run, &Verdict::failed(Failure::Internal, "full"), now()).expect("an end");
+    publish(&mut store, 4);
+    assert_eq!(store.published(&task(), 10, 0).expect("rows").map(|rows| rows.total), Some(4));
+}
+
+#[test]
+fn a_locked_database_is_an_error_with_a_sentence() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("pieme.db");
+    let mut store = Store::open(&path).expect("a new database");
+    store.connection.busy_timeout(Duration::ZERO).expect("no patience");
+    let other = Connection::open(&path).expect("another writer");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
+    let error = store.set_paused(&task(), true).expect_err("locked");
+    assert_eq!(error.to_string(), "another process is writing to the database");
+    other.execute_batch("COMMIT").expect("the lock");
+    store.set_paused(&task(), true).expect("free again");
+}
+
+#[test]
+fn an_index_of_a_large_generation_is_made_before_it_is_published() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    publish(&mut store, 25_000);
+    publish(&mut store, 25_001);
+    let indexes: i64 = store
+        .connection
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name GLOB '_rows_*'", [], |row| {
+            row.get(0)
+        })
+        .expect("a count");
+    assert_eq!(indexes, 1, "only the published generation is asked for keys");
+    let plan: String = store
+        .connection
+        .query_row("EXPLAIN QUERY PLAN SELECT min(_first_seen) FROM _rows_2 WHERE _key = ?1", [[0u8; 16]], |row| {
+            row.get(3)
+        })
+        .expect("a plan");
+    assert!(plan.contains("_rows_2_key"), "{plan}");
+}

@@ -1,0 +1,170 @@
+//! What pieme writes into a task folder.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use chrono::{DateTime, Utc};
+use pieme::model::{Column, ColumnType, Row, Table};
+use pieme::taskdir::{Label, LabelKind, Labels, Sample};
+
+fn column(name: &str, kind: ColumnType) -> Column {
+    Column { name: name.to_owned(), kind, required: false, pattern: None, split: None, join: None, default: None }
+}
+
+/// Nothing but what belongs there, so no temporary file either.
+fn files(scene: &Scene) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(scene.dir("hotels"))
+        .expect("a folder")
+        .map(|item| item.expect("an item").file_name().into_string().expect("a name"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn comments_and_order_survive_new_columns() {
+    let scene = Scene::with(
+        "# hotels, as Anna wanted them
+url = \"https://example.org/list\"   # the list
+
+[[column]]
+# the price per night
+name = \"price\"
+type = \"money\" # in dollars
+
+[[column]]
+name = \"c2\"
+
+# at night
+[schedule]
+every = \"6h\"
+",
+    );
+    let mut price = column("price", ColumnType::Money);
+    price.required = true;
+    taskdir::write_columns(
+        &scene.dir("hotels"),
+        &[column("name", ColumnType::Text), price, column("link", ColumnType::Url)],
+    )
+    .unwrap_or_else(|problem| panic!("{problem}"));
+    assert_eq!(
+        scene.text("task.toml"),
+        "# hotels, as Anna wanted them
+url = \"https://example.org/list\"   # the list
+
+[[column]]
+name = \"name\"
+
+[[column]]
+# the price per night
+name = \"price\"
+type = \"money\" # in dollars
+required = true
+
+[[column]]
+name = \"link\"
+type = \"url\"
+
+# at night
+[schedule]
+every = \"6h\"
+"
+    );
+    let folder = scene.read().expect("still a task");
+    assert_eq!(folder.task.columns.len(), 3);
+    assert_eq!(files(&scene), ["task.toml"]);
+}
+
+#[test]
+fn columns_come_to_the_smallest_task_and_go_again() {
+    let scene = Scene::with("url = \"https://example.org/list\"\n[schedule]\nevery = \"6h\"\n");
+    let before = scene.text("task.toml");
+    let odd = column("it's \"odd\" = [x] \u{1b}", ColumnType::Int);
+    taskdir::write_columns(&scene.dir("hotels"), std::slice::from_ref(&odd)).expect("written");
+    assert_eq!(scene.read().expect("a task").task.columns, [odd]);
+    taskdir::write_columns(&scene.dir("hotels"), &[]).expect("written");
+    assert_eq!(scene.text("task.toml"), before);
+}
+
+#[test]
+fn a_broken_file_is_not_written_over() {
+    let scene = Scene::with("url = \"https://example.org/\"\nnonsense = ");
+    let before = scene.text("task.toml");
+    taskdir::write_columns(&scene.dir("hotels"), &[column("a", ColumnType::Text)]).expect_err("broken");
+    assert_eq!(scene.text("task.toml"), before);
+    let missing = Scene::new();
+    taskdir::write_columns(&missing.dir("hotels"), &[]).expect_err("no folder");
+}
+
+#[test]
+fn a_template_is_replaced_whole_and_keeps_the_files_mode() {
+    let scene = Scene::with(SMALLEST);
+    taskdir::write_template(&scene.dir("hotels"), "{\"version\":1}").expect("written");
+    let file = scene.dir("hotels").join("template.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("our own file");
+    taskdir::write_template(&scene.dir("hotels"), "{\"version\":2}").expect("written");
+    assert_eq!(scene.read().expect("a task").template.as_deref(), Some("{\"version\":2}"));
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
+    assert_eq!(files(&scene), ["task.toml", "template.json"]);
+}
+
+#[test]
+fn labels_are_kept_and_may_be_edited_by_hand() {
+    let scene = Scene::with(SMALLEST);
+    let dir = scene.dir("hotels");
+    assert_eq!(taskdir::read_labels(&dir).expect("none yet"), Labels::default());
+    let label = Label {
+        when: DateTime::<Utc>::UNIX_EPOCH,
+        kind: LabelKind::Pick,
+        candidate: 2,
+        method: "siblings".to_owned(),
+        rows: 25,
+        first_row: "Lord Nelson\n\"Hotel\" – CAD 95".to_owned(),
+        columns: vec!["name".to_owned(), "price".to_owned()],
+    };
+    let labels = Labels { labels: vec![label.clone(), Label { candidate: 1, ..label }] };
+    taskdir::write_labels(&dir, &labels).expect("written");
+    assert_eq!(taskdir::read_labels(&dir).expect("the same"), labels);
+    let edited = scene.text("labels.toml").replace("candidate = 2", "candidat = 2");
+    scene.write("hotels", "labels.toml", edited);
+    let problem = taskdir::read_labels(&dir).expect_err("misspelt").to_string();
+    assert!(problem.contains("did you mean `candidate`?"), "{problem}");
+}
+
+#[test]
+fn samples_are_kept_in_order_and_cleared() {
+    let scene = Scene::with(SMALLEST);
+    let dir = scene.dir("hotels");
+    assert_eq!(taskdir::read_samples(&dir).expect("none yet"), []);
+    let table = |text: &str| Table {
+        columns: vec!["name".to_owned()],
+        rows: vec![Row { cells: vec![Some(text.to_owned()), None], page: 0 }],
+    };
+    for index in [10, 2, 0] {
+        taskdir::write_sample(&dir, index, &[0xff, index as u8], &table(&index.to_string())).expect("written");
+    }
+    let found = taskdir::read_samples(&dir).expect("samples");
+    let expected = |index: u32| Sample { index, body: vec![0xff, index as u8], expected: table(&index.to_string()) };
+    assert_eq!(found, [expected(0), expected(2), expected(10)]);
+    scene.write("hotels/samples", "notes.txt", "a person's");
+    taskdir::clear_samples(&dir).expect("cleared");
+    assert_eq!(taskdir::read_samples(&dir).expect("none"), []);
+    assert_eq!(fs::read_dir(dir.join("samples")).expect("a folder").count(), 1);
+}
+
+#[test]
+fn cookies_are_for_nobody_elses_eyes() {
+    let scene = Scene::with(SMALLEST);
+    let dir = scene.dir("hotels");
+    assert_eq!(taskdir::read_cookies(&dir).expect("none yet"), None);
+    taskdir::write_cookies(&dir, "[\"a\"]").expect("written");
+    taskdir::write_cookies(&dir, "[\"b\"]").expect("written");
+    assert_eq!(taskdir::read_cookies(&dir).expect("kept").as_deref(), Some("[\"b\"]"));
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!((mode(&dir.join(".state")), mode(&dir.join(".state/cookies.json"))), (0o700, 0o600));
+    fs::remove_dir_all(dir.join(".state")).expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("a scratch folder");
+    std::os::unix::fs::symlink(elsewhere.path(), dir.join(".state")).expect("a link");
+    taskdir::write_cookies(&dir, "[]").expect_err("a link leads out");
+    assert_eq!(fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
+}
