@@ -54,7 +54,11 @@ fn target(tree: &Tree, url: &Url, base: &Url, node: NodeId) -> Option<Url> {
     let mut here = url.clone();
     here.set_fragment(None);
     target.set_fragment(None);
-    (target != here && target.host() == url.host()).then_some(target)
+    (target != here && site(&target) == site(url)).then_some(target)
+}
+
+fn site(url: &Url) -> Option<&str> {
+    url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
 fn score(tree: &Tree, url: &Url, node: NodeId, target: &Url) -> i32 {

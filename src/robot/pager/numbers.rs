@@ -14,7 +14,7 @@ const LEVELS: usize = 5;
 const MAX_NUMBERS: usize = 25;
 const MAX_PAGE: u32 = 100_000;
 /// Class names of the page that is shown.
-const CURRENT: [&str; 8] = ["current", "active", "selected", "on", "cur", "thispage", "here", "currentpage"];
+const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispage", "here", "currentpage"];
 
 /// The link to the page after the current one, in a pager of numbers.
 pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
@@ -55,7 +55,7 @@ fn number(text: &str) -> Option<u32> {
 fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId, u32)]) -> Option<u32> {
     let marked = |node: NodeId| {
         tree.attribute(node, "aria-current").is_some()
-            || words::has_part(tree.attribute(node, "class").unwrap_or_default(), &CURRENT)
+            || words::has_part(tree.attribute(node, "class").unwrap_or_default(), CURRENT)
     };
     let is_marked =
         |&&(node, _): &&(NodeId, u32)| marked(node) || tree.parent(node).is_some_and(|it| it != pager && marked(it));

@@ -63,11 +63,13 @@ fn an_over_long_next_link_is_not_followed() {
 
 /// The labelled pages: `PIEME_CORPUS`, or `shared` beside the repository.
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that measures nothing must say so")]
 fn the_next_link_of_real_pages_is_found() {
     let corpus = std::env::var("PIEME_CORPUS").unwrap_or_else(|_| "../shared".to_owned());
     let folder = std::path::Path::new(&corpus).join("robot/pagers");
     let Ok(list) = std::fs::read_to_string(folder.join("pagers.json")) else {
-        return; // measured only where the corpus is
+        eprintln!("not measured: no {}", folder.display());
+        return;
     };
     #[derive(serde::Deserialize)]
     struct Case {
@@ -111,5 +113,4 @@ fn the_next_link_of_real_pages_is_found() {
     }
     assert!(found * 100 >= wanted * 85, "found {found} of {wanted}, wrong {wrong} of {judged}\n{report}");
     assert!(wrong * 100 <= judged * 8, "found {found} of {wanted}, wrong {wrong} of {judged}\n{report}");
-    assert!(std::env::var("SHOW").is_err(), "found {found} of {wanted}, wrong {wrong} of {judged}\n{report}");
 }

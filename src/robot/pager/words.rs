@@ -19,7 +19,7 @@ const MAX_CHARS: usize = 40;
 /// What is around a link and nothing else has few nodes; a larger one is not read for every link in it.
 const MAX_WRAPPER_NODES: u32 = 16;
 
-const NEXT: [&str; 58] = [
+const NEXT: &[&str] = &[
     "next",
     "next page",
     "go to next page",
@@ -79,7 +79,7 @@ const NEXT: [&str; 58] = [
     "seuraava",
     "urmatoarea",
 ];
-const NEXT_EAST: [&str; 17] = [
+const NEXT_EAST: &[&str] = &[
     "下一页",
     "下一頁",
     "下页",
@@ -98,7 +98,7 @@ const NEXT_EAST: [&str; 17] = [
     "következő",
     "ถัดไป",
 ];
-const BACK: [&str; 30] = [
+const BACK: &[&str] = &[
     "prev",
     "previous",
     "previous page",
@@ -131,11 +131,11 @@ const BACK: [&str; 30] = [
     "first",
 ];
 /// What follows "next" when it leads to something else.
-const OTHERS: [&str; 22] = [
+const OTHERS: &[&str] = &[
     "post", "article", "story", "thread", "topic", "photo", "image", "picture", "video", "chapter", "item", "product",
     "month", "week", "day", "year", "slide", "event", "episode", "question", "step", "entry",
 ];
-const ARROWS: [&str; 16] = [">", ">>", "»", "›", "→", "▶", "►", "⟩", "➔", "→→", "»»", "⇒", "❯", "▸", "", ">|>"];
+const ARROWS: &[&str] = &[">", ">>", "»", "›", "→", "▶", "►", "⟩", "➔", "→→", "»»", "⇒", "❯", "▸", "", ">|>"];
 
 /// What a link's text says.
 pub fn text(label: &str) -> Says {
@@ -190,7 +190,7 @@ pub fn has_part(names: &str, words: &[&str]) -> bool {
 
 /// Is this element a pager by its names?
 pub fn is_pager(tree: &Tree, node: NodeId) -> bool {
-    const PARTS: [&str; 14] = [
+    const PARTS: &[&str] = &[
         "pagination",
         "pager",
         "paging",
@@ -209,14 +209,14 @@ pub fn is_pager(tree: &Tree, node: NodeId) -> bool {
     ["class", "id", "role", "aria-label"]
         .iter()
         .filter_map(|name| tree.attribute(node, name))
-        .any(|it| has_part(it, &PARTS))
+        .any(|it| has_part(it, PARTS))
 }
 
 /// Is this a part of the page that pages through something else than the list?
 pub fn is_other_widget(tree: &Tree, node: NodeId) -> bool {
-    const PARTS: [&str; 8] =
-        ["calendar", "datepicker", "carousel", "slider", "slideshow", "gallery", "slick", "lightbox"];
-    ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| has_part(it, &PARTS))
+    const PARTS: &[&str] =
+        &["calendar", "datepicker", "carousel", "slider", "slideshow", "gallery", "slick", "lightbox"];
+    ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| has_part(it, PARTS))
 }
 
 /// `btnNext page_links` as btn, next, page, links.
