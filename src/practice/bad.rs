@@ -16,7 +16,7 @@ use super::html::escape;
 use super::routes::Shop;
 
 /// What the front page tells of these, in its order.
-pub const ROUTES: [(&str, &str); 16] = [
+pub const ROUTES: [(&str, &str); 17] = [
     ("/bad/404", "not found"),
     ("/bad/500", "broken inside"),
     ("/bad/empty", "a page of no bytes"),
@@ -32,6 +32,7 @@ pub const ROUTES: [(&str, &str); 16] = [
     ("/bad/latin1", "ISO-8859-1 that calls itself UTF-8"),
     ("/bad/endless", "a list whose next link never ends"),
     ("/bad/redirect?to=/products", "goes wherever it is told"),
+    ("/bad/form?to=/login", "a log-in that sends wherever it is told"),
     ("/bad/pdf", "a PDF that calls itself HTML"),
 ];
 
@@ -63,6 +64,7 @@ pub fn router() -> Router<Arc<Shop>> {
         .route("/latin1", get(latin1))
         .route("/endless", get(endless))
         .route("/redirect", get(|Query(query): Query<To>| async move { go(&query.to) }).post(keep_posting))
+        .route("/form", get(form))
         .route("/pdf", get(Html("%PDF-1.7\n1 0 obj\n")))
 }
 
@@ -80,6 +82,15 @@ fn go(to: &str) -> Response {
         Ok(to) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
         Err(_) => StatusCode::BAD_REQUEST.into_response(),
     }
+}
+
+/// A log-in form that sends to wherever it is told.
+async fn form(Query(query): Query<To>) -> Html<String> {
+    Html(format!(
+        "<!DOCTYPE html><title>Log in</title><form method=\"post\" action=\"{}\"><input name=\"user\">\
+         <input type=\"password\" name=\"password\"><button>Log in</button></form>",
+        escape(&query.to)
+    ))
 }
 
 /// 307: the browser is to send the same form to the other place.

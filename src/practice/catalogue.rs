@@ -73,7 +73,7 @@ fn product(id: u32, category: &'static str, thing: &str, price_calls: u32) -> Pr
         },
         rating_tenths: 28 + mix(id, 4) % 23,
         reviews: 1 + mix(id, 5) % 240,
-        stock: if mix(id, 6) % 8 == 0 { 0 } else { 1 + mix(id, 8) % 40 },
+        stock: if mix(id, 6).is_multiple_of(8) { 0 } else { 1 + mix(id, 8) % 40 },
         specifications: vec![
             ("Maker", maker.to_owned()),
             ("Model", model.to_string()),

@@ -6,6 +6,10 @@ use url::form_urlencoded;
 
 use crate::model::Page;
 
+/// A shorter secret is found in a page by chance, and blanking it there would spoil the page and show nothing of use. Sentences
+/// and traces have every secret blanked.
+const MIN_IN_PAGE: usize = 4;
+
 /// Every spelling of every secret, longest first, so that none is left half covered by a shorter one.
 #[derive(Default)]
 pub struct Blanks(Vec<String>);
@@ -47,7 +51,7 @@ impl Blanks {
         for (_, value) in &mut page.meta.headers {
             *value = self.text(value);
         }
-        for secret in &self.0 {
+        for secret in self.0.iter().filter(|secret| secret.len() >= MIN_IN_PAGE) {
             blank_bytes(&mut page.body, secret.as_bytes());
         }
     }

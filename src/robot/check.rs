@@ -55,7 +55,7 @@ struct Check<'a> {
 }
 
 /// Headers that belong to the connection and not to the script.
-const RESERVED_HEADERS: [&str; 6] = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te"];
+const RESERVED_HEADERS: &[&str] = &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te"];
 
 impl Check<'_> {
     fn one(&mut self, step: &Step) {

@@ -57,9 +57,9 @@ impl Jar {
 /// top-level domains, the second levels that countries sell under, and the large hosters. What slips through reaches only
 /// hosts of the same task, as the guard lets it talk to no other.
 fn is_public_suffix(domain: &str) -> bool {
-    const SECOND_LEVELS: [&str; 16] =
-        ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "gv", "ltd", "mil", "ne", "net", "or", "org", "plc"];
-    const HOSTERS: [&str; 16] = [
+    const SECOND_LEVELS: &[&str] =
+        &["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "gv", "ltd", "mil", "ne", "net", "or", "org", "plc"];
+    const HOSTERS: &[&str] = &[
         "github.io",
         "gitlab.io",
         "herokuapp.com",

@@ -96,3 +96,6 @@ pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
         Some((cause, sentence)) => Err(Trouble { cause, sentence, page: Some(page) }),
     }
 }
+
+#[cfg(test)]
+mod tests;

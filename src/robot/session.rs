@@ -25,6 +25,9 @@ const CONNECT: Duration = Duration::from_secs(15);
 /// byte a second for ever, so only a total stops it (safety.md input 2).
 const FIRST_BYTE: Duration = Duration::from_secs(30);
 
+/// Of a page with a bad status so much is kept, for diagnostics; its status matters more than its size.
+const MAX_ERROR_BYTES: u64 = 1 << 20;
+
 pub struct Session {
     client: Client,
     guard: Arc<Guard>,
@@ -172,14 +175,19 @@ impl Session {
         let status = response.status().as_u16();
         let headers = kept_headers(response.headers());
         let too_large = || SessionError::TooLarge { url: shown(&request.url), max: self.limits.max_page_bytes };
-        if response.content_length().is_some_and(|length| length > self.limits.max_page_bytes) {
+        let is_error = status >= 400;
+        let most = self.limits.max_page_bytes.min(if is_error { MAX_ERROR_BYTES } else { u64::MAX });
+        if !is_error && response.content_length().is_some_and(|length| length > most) {
             return Err(too_large());
         }
         let mut body = Vec::new();
         loop {
             let chunk = self.in_time(response.chunk(), &request.url).await?;
             let Some(chunk) = chunk.map_err(|error| connection_error(&request.url, &error))? else { break };
-            if (body.len() + chunk.len()) as u64 > self.limits.max_page_bytes {
+            if (body.len() + chunk.len()) as u64 > most {
+                if is_error {
+                    break;
+                }
                 return Err(too_large());
             }
             body.extend_from_slice(&chunk);
@@ -276,15 +284,10 @@ pub fn shown(url: &Url) -> String {
 fn connection_error(url: &Url, error: &reqwest::Error) -> SessionError {
     let url = shown(url);
     let reason = innermost(error);
-    let chain = || std::iter::successors(Some(error as &(dyn StdError + 'static)), |&it| it.source());
-    if let Some(refusal) = chain().find_map(|it| it.downcast_ref::<Refusal>()) {
+    if let Some(refusal) = causes(error).find_map(|it| it.downcast_ref::<Refusal>()) {
         return SessionError::Refused { url, refusal: refusal.clone() };
     }
-    // An io::Error hides what it wraps from `source`.
-    let inside_io = |it: &(dyn StdError + 'static)| {
-        it.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()).is_some_and(|it| it.is::<rustls::Error>())
-    };
-    if chain().any(|it| it.is::<rustls::Error>() || inside_io(it)) {
+    if causes(error).any(|it| it.is::<rustls::Error>()) {
         return SessionError::Tls { url, reason };
     }
     if error.is_dns() {
@@ -298,6 +301,14 @@ fn connection_error(url: &Url, error: &reqwest::Error) -> SessionError {
 
 /// The last error of the chain says what happened; the ones above say only where.
 fn innermost(error: &(dyn StdError + 'static)) -> String {
-    let last = std::iter::successors(Some(error), |&it| it.source()).last();
-    last.map_or_else(String::new, ToString::to_string)
+    causes(error).last().map_or_else(String::new, ToString::to_string)
+}
+
+/// An error and all that it came from.
+fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&it| {
+        // What an io::Error wraps is not its source.
+        let wrapped = it.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        wrapped.map(|it| it as &(dyn StdError + 'static)).or_else(|| it.source())
+    })
 }

@@ -112,9 +112,7 @@ impl<'a> Walker<'a> {
     /// Hands the current page out; answers how many rows on it were new.
     pub fn extract(&mut self) -> Result<usize, Trouble> {
         let Some(stand) = &mut self.stand else { return Err(self.no_page()) };
-        if self.blanks.in_text(stand.page.meta.url.as_str()) {
-            self.blanks.page(&mut stand.page);
-        }
+        self.blanks.page(&mut stand.page);
         self.extracted = true;
         let rows = self.observer.page(&stand.page, &stand.tree);
         let text = format!("{} has {rows} new rows", shown(&stand.page.meta.url));
@@ -185,15 +183,15 @@ pub fn objection(page: &Page) -> Option<(Failure, String)> {
 
 /// Words of pages that stand between a robot and the site.
 fn asks_for_a_human(body: &[u8]) -> bool {
-    const WORDS: [&str; 6] =
-        ["captcha", "are you human", "verify you are human", "just a moment", "unusual traffic", "access denied"];
+    const WORDS: &[&str] =
+        &["captcha", "are you human", "verify you are human", "just a moment", "unusual traffic", "access denied"];
     let text = String::from_utf8_lossy(body).to_lowercase();
     WORDS.iter().any(|word| text.contains(word))
 }
 
 /// Files that come as text/html now and then, by their first bytes.
 fn foreign_kind(body: &[u8]) -> Option<&'static str> {
-    const KINDS: [(&[u8], &str); 9] = [
+    const KINDS: &[(&[u8], &str)] = &[
         (b"%PDF-", "a PDF file"),
         (b"\x89PNG", "a PNG picture"),
         (b"\xff\xd8\xff", "a JPEG picture"),

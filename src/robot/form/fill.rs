@@ -200,12 +200,16 @@ fn choice<'f>(choices: impl Iterator<Item = (&'f str, &'f str)> + Clone, wanted:
         .or_else(|| next().position(|(_, label)| label.trim().to_lowercase() == low))
 }
 
+/// The first dozen different words.
 fn listed<'f>(words: impl Iterator<Item = &'f str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for word in words.filter(|word| !word.is_empty()) {
         if !seen.contains(&word) {
             seen.push(word);
         }
+        if seen.len() == 12 {
+            break;
+        }
     }
-    if seen.is_empty() { "nothing".to_owned() } else { seen[..seen.len().min(12)].join(", ") }
+    if seen.is_empty() { "nothing".to_owned() } else { seen.join(", ") }
 }

@@ -75,8 +75,8 @@ pub fn search_score(form: &Form) -> Option<i32> {
     if form.visible().any(is_query) {
         score += 3;
     }
-    const WORDS: [&str; 12] =
-        ["search", "find", "such", "recherch", "buscar", "busca", "zoek", "cerca", "поиск", "найти", "szuk", "搜"];
+    const WORDS: &[&str] =
+        &["search", "find", "such", "recherch", "buscar", "busca", "zoek", "cerca", "поиск", "найти", "szuk", "搜"];
     let words = words(form);
     if WORDS.iter().any(|word| words.contains(word)) {
         score += 2;
@@ -87,7 +87,7 @@ pub fn search_score(form: &Form) -> Option<i32> {
 
 /// Is this where the words searched for go?
 pub fn is_query(field: &Field) -> bool {
-    const NAMES: [&str; 14] = [
+    const NAMES: &[&str] = &[
         "q",
         "query",
         "s",
@@ -108,7 +108,7 @@ pub fn is_query(field: &Field) -> bool {
 
 /// Is this where the user's name goes?
 pub fn is_user(field: &Field) -> bool {
-    const PARTS: [&str; 9] = ["user", "login", "email", "e-mail", "mail", "account", "name", "log", "id"];
+    const PARTS: &[&str] = &["user", "login", "email", "e-mail", "mail", "account", "name", "log", "id"];
     let name = field.name.to_lowercase();
     field.is_text() && (field.kind == Kind::Email || PARTS.iter().any(|part| name.contains(part)))
 }

@@ -3,6 +3,9 @@
 mod find;
 mod fill;
 
+use std::collections::HashMap;
+
+use crate::page::tree::collapse;
 use crate::page::{NodeId, Tree};
 
 pub use fill::{Filled, FormError};
@@ -75,20 +78,62 @@ pub struct Button {
 pub fn all(tree: &Tree) -> Vec<Form> {
     let base = tree.elements("base").find_map(|it| tree.attribute(it, "href")).map(str::to_owned);
     let mut forms: Vec<Form> = tree.elements("form").map(|node| form(tree, node, base.clone())).collect();
-    if forms.is_empty() {
-        return forms;
-    }
-    for node in tree.subtree(tree.root()) {
+    let index = Index::of(tree);
+    for node in tree.subtree(tree.root()).filter(|_| !index.forms.is_empty()) {
         if !matches!(tree.tag(node), "input" | "select" | "textarea" | "button") || is_disabled(tree, node) {
             continue;
         }
-        let Some(owner) = owner(tree, &forms, node) else { continue };
+        let Some(owner) = index.owner(node) else { continue };
         match button(tree, node) {
             Some(button) => forms[owner].buttons.push(button),
-            None => forms[owner].fields.extend(field(tree, node)),
+            None => forms[owner].fields.extend(field(&index, node)),
         }
     }
     forms
+}
+
+/// Where things are, gathered once: a hostile page has a hundred thousand forms and labels.
+struct Index<'t> {
+    tree: &'t Tree,
+    forms: Vec<NodeId>,
+    form_ids: HashMap<&'t str, usize>,
+    /// Labels by the id that they are for.
+    labels: HashMap<&'t str, NodeId>,
+}
+
+impl<'t> Index<'t> {
+    fn of(tree: &'t Tree) -> Index<'t> {
+        let forms: Vec<NodeId> = tree.elements("form").collect();
+        let mut form_ids = HashMap::new();
+        for (index, &form) in forms.iter().enumerate() {
+            if let Some(id) = tree.attribute(form, "id") {
+                form_ids.entry(id).or_insert(index);
+            }
+        }
+        let mut labels = HashMap::new();
+        for label in tree.elements("label") {
+            if let Some(id) = tree.attribute(label, "for") {
+                labels.entry(id).or_insert(label);
+            }
+        }
+        Index { tree, forms, form_ids, labels }
+    }
+
+    /// Which form a field belongs to: the one it names, the one around it, or the one that was opened inside the same table,
+    /// where the parser closes it at once (`<table><form><tr><td><input>`).
+    fn owner(&self, node: NodeId) -> Option<usize> {
+        let tree = self.tree;
+        if let Some(id) = tree.attribute(node, "form") {
+            return self.form_ids.get(id).copied();
+        }
+        if let Some(around) = tree.ancestors(node).find(|&it| tree.tag(it) == "form") {
+            return self.forms.binary_search(&around).ok();
+        }
+        let before = self.forms.partition_point(|&form| form < node).checked_sub(1)?;
+        let parent = tree.parent(self.forms[before])?;
+        let in_table = matches!(tree.tag(parent), "table" | "tbody" | "thead" | "tfoot" | "tr");
+        (in_table && tree.contains(parent, node)).then_some(before)
+    }
 }
 
 impl Form {
@@ -148,21 +193,6 @@ fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
     }
 }
 
-/// Which form a field belongs to: the one it names, the one around it, or the one that was opened inside the same table,
-/// where the parser closes it at once (`<table><form><tr><td><input>`).
-fn owner(tree: &Tree, forms: &[Form], node: NodeId) -> Option<usize> {
-    if let Some(id) = tree.attribute(node, "form") {
-        return forms.iter().position(|form| form.id.as_deref() == Some(id));
-    }
-    if let Some(around) = forms.iter().rposition(|form| tree.contains(form.node, node)) {
-        return Some(around);
-    }
-    let before = forms.iter().rposition(|form| form.node < node)?;
-    let parent = tree.parent(forms[before].node)?;
-    (matches!(tree.tag(parent), "table" | "tbody" | "thead" | "tfoot" | "tr") && tree.contains(parent, node))
-        .then_some(before)
-}
-
 fn is_disabled(tree: &Tree, node: NodeId) -> bool {
     let is = |it: NodeId| tree.attribute(it, "disabled").is_some();
     is(node) || tree.ancestors(node).any(|it| tree.tag(it) == "fieldset" && is(it))
@@ -190,7 +220,8 @@ fn button(tree: &Tree, node: NodeId) -> Option<Button> {
 }
 
 /// A field that a browser would send; buttons that send nothing and fields without name are none.
-fn field(tree: &Tree, node: NodeId) -> Option<Field> {
+fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
+    let tree = index.tree;
     let kind =
         match (tree.tag(node), tree.attribute(node, "type").unwrap_or_default().trim().to_ascii_lowercase().as_str()) {
             ("select", _) => Kind::Select,
@@ -215,7 +246,7 @@ fn field(tree: &Tree, node: NodeId) -> Option<Field> {
         node,
         name,
         id: tree.attribute(node, "id").map(str::to_owned),
-        label: label(tree, node),
+        label: label(index, node),
         kind,
         value,
         on: tree.attribute(node, "checked").is_some(),
@@ -244,12 +275,20 @@ fn choices(tree: &Tree, select: NodeId) -> Vec<Choice> {
     choices
 }
 
-fn label(tree: &Tree, node: NodeId) -> String {
-    let id = tree.attribute(node, "id");
-    let told = tree.elements("label").find(|&it| id.is_some() && tree.attribute(it, "for") == id);
+fn label(index: &Index<'_>, node: NodeId) -> String {
+    let tree = index.tree;
+    let told = tree.attribute(node, "id").and_then(|id| index.labels.get(id).copied());
     let around = || tree.ancestors(node).find(|&it| tree.tag(it) == "label");
-    let text = told.or_else(around).map(|it| tree.text(it)).unwrap_or_default();
+    // The label around a select has its options' texts in it too, which nobody calls it by.
+    let beside = |label: NodeId| {
+        let texts = tree.subtree(label).filter(|&it| !tree.contains(node, it)).filter_map(|it| tree.own_text(it));
+        collapse(&texts.collect::<Vec<_>>().join(" "))
+    };
+    let text = told.or_else(around).map(beside).unwrap_or_default();
     let said = ["aria-label", "placeholder", "title"].iter().find_map(|name| tree.attribute(node, name));
     let text = if text.is_empty() { said.unwrap_or_default().trim().to_owned() } else { text };
     text.trim_end_matches(['*', ':', ' ']).to_owned()
 }
+
+#[cfg(test)]
+mod tests;

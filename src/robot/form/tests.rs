@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use url::Url;
+
+use super::*;
+
+fn filled(html: &str, wanted: &str, values: &[(&str, &str)], button: Option<&str>) -> Result<Filled, FormError> {
+    filled_in(html, wanted, values, button, UTF_8)
+}
+
+fn filled_in(
+    html: &str,
+    wanted: &str,
+    values: &[(&str, &str)],
+    button: Option<&str>,
+    encoding: &'static Encoding,
+) -> Result<Filled, FormError> {
+    let tree = Tree::parse(html);
+    let page = Url::parse("http://shop.test/dir/page?old=1#top").expect("a URL");
+    let values: BTreeMap<String, String> = values.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    find(&tree, wanted).expect("the form of the table").fill(&page, encoding, &values, button)
+}
+
+/// What is sent, as `METHOD url body`.
+fn check(html: &str, values: &[(&str, &str)], sent: &str) {
+    let filled = filled(html, "form", values, None).expect("a form that can be filled");
+    let method = if filled.post { "POST" } else { "GET" };
+    let text = format!("{method} {} {}", filled.url, filled.body.unwrap_or_default());
+    assert_eq!(text.trim_end(), sent, "{html}");
+}
+
+#[test]
+fn a_form_is_sent_as_a_browser_sends_it() {
+    check("<form><input name=q value=x></form>", &[], "GET http://shop.test/dir/page?q=x");
+    check("<form action=/go?gone=1><input name=q></form>", &[("q", "a b&c")], "GET http://shop.test/go?q=a+b%26c");
+    check(
+        "<form method=POST action=go?kept=1><input name=q></form>",
+        &[("q", "ä")],
+        "POST http://shop.test/dir/go?kept=1 q=%C3%A4",
+    );
+    check("<form method=post><input name=a></form>", &[("a", "1")], "POST http://shop.test/dir/page?old=1 a=1");
+    check("<base href=/else/><form method=post action=x><input name=a></form>", &[], "POST http://shop.test/else/x a=");
+    check(
+        "<form><input type=hidden name=t value=tok><input name=q></form>",
+        &[("q", "1")],
+        "GET http://shop.test/dir/page?t=tok&q=1",
+    );
+    check(
+        "<form><input type=checkbox name=a checked><input type=checkbox name=b value=1><input type=radio name=r value=x>\
+         <input type=radio name=r value=y checked></form>",
+        &[],
+        "GET http://shop.test/dir/page?a=on&r=y",
+    );
+    check(
+        "<form><input name=a disabled value=1><fieldset disabled><input name=b></fieldset><input value=z></form>",
+        &[],
+        "GET http://shop.test/dir/page?",
+    );
+    check(
+        "<form><select name=s><option value=1>One<option value=2 selected>Two</select></form>",
+        &[],
+        "GET http://shop.test/dir/page?s=2",
+    );
+    check("<form><select name=s><option>One<option>Two</select></form>", &[], "GET http://shop.test/dir/page?s=One");
+    check("<form><textarea name=t>a\nb</textarea></form>", &[], "GET http://shop.test/dir/page?t=a%0D%0Ab");
+    check(
+        "<form><input name=q value=1><input type=submit name=go value=Go><button name=other>x</button></form>",
+        &[],
+        "GET http://shop.test/dir/page?q=1&go=Go",
+    );
+    check(
+        "<form><button type=button name=no>x</button><input type=image name=i></form>",
+        &[],
+        "GET http://shop.test/dir/page?i.x=0&i.y=0",
+    );
+    check("<form id=f></form><input form=f name=out value=side>", &[], "GET http://shop.test/dir/page?out=side");
+    check(
+        "<table><form action=/t><tr><td><input name=a value=1><td><input type=submit></tr></form></table>",
+        &[],
+        "GET http://shop.test/t?a=1",
+    );
+}
+
+#[test]
+fn fields_are_filled_by_name_id_label_or_purpose() {
+    let form = "<form><label for=x>City: </label><input id=x name=f1><label>Stars <select name=f2><option value=3>three\
+        <option value=4>four</select></label><input type=radio name=f3 value=a><label><input type=radio name=f3 value=b> Bee</label>\
+        <input type=checkbox name=f4></form>";
+    check(
+        form,
+        &[("f1", "H"), ("f2", "4"), ("f3", "b"), ("f4", "yes")],
+        "GET http://shop.test/dir/page?f1=H&f2=4&f3=b&f4=on",
+    );
+    check(form, &[("city", "H"), ("Stars", "Four"), ("f3", "bee")], "GET http://shop.test/dir/page?f1=H&f2=4&f3=b");
+    check(form, &[("x", "H")], "GET http://shop.test/dir/page?f1=H&f2=3");
+    let login = "<form method=post><input name=log><input type=password name=pwd></form>";
+    check(login, &[("user", "anna"), ("password", "x")], "POST http://shop.test/dir/page?old=1 log=anna&pwd=x");
+}
+
+#[test]
+fn a_form_that_does_not_have_what_is_wanted_says_what_it_has() {
+    let form = "<form><input name=user><select name=s><option>One<option>Two</select><button>Go</button></form>";
+    for (values, button, message) in [
+        (&[("usr", "x")][..], None, "has no field “usr”; it has: user, s"),
+        (&[("s", "Three")][..], None, "has no choice “Three” in “s”; it has: One, Two"),
+        (&[][..], Some("Send"), "has no button “Send”; it has: Go"),
+    ] {
+        assert_eq!(filled(form, "form", values, button).expect_err("refused").to_string(), message);
+    }
+    let upload = "<form method=post enctype=multipart/form-data></form>";
+    assert_eq!(filled(upload, "form", &[], None), Err(FormError::Enctype("multipart/form-data".to_owned())));
+}
+
+#[test]
+fn the_button_that_is_named_is_pressed() {
+    let form = "<form><button name=a value=1>One</button><button name=b value=2 formaction=/b>Two</button></form>";
+    let pressed = |button| filled(form, "form", &[], Some(button)).expect("pressed").url.to_string();
+    assert_eq!(pressed("b"), "http://shop.test/b?b=2");
+    assert_eq!(pressed("two"), "http://shop.test/b?b=2");
+    assert_eq!(pressed("One"), "http://shop.test/dir/page?a=1");
+}
+
+#[test]
+fn a_form_is_written_in_the_charset_of_its_page() {
+    let form = "<form><input name=q></form>";
+    let sent = filled_in(form, "form", &[("q", "ä€")], None, WINDOWS_1252).expect("filled");
+    assert_eq!(sent.url.query(), Some("q=%E4%80"));
+    let asked =
+        filled_in("<form accept-charset=utf-8><input name=q></form>", "form", &[("q", "ä")], None, WINDOWS_1252);
+    assert_eq!(asked.expect("filled").url.query(), Some("q=%C3%A4"));
+}
+
+#[test]
+fn forms_are_found_by_what_they_are_for() {
+    let page = "<form name=newsletter><input name=email></form>\
+        <form id=reg action=/register><input name=name><input name=email><input type=password name=p1><input type=password name=p2></form>\
+        <form action=/session><input name=user><input type=password name=pw></form>\
+        <form class=top><input type=search name=words></form>\
+        <form name=opinion><textarea name=text2></textarea></form>";
+    let tree = Tree::parse(page);
+    let first_field = |wanted: &str| find(&tree, wanted).map(|form| form.fields[0].name.clone());
+    for (wanted, field) in [
+        ("login", Some("user")),
+        ("search", Some("words")),
+        ("newsletter", Some("email")),
+        ("reg", Some("name")),
+        ("form.top", Some("words")),
+        ("[name=text2]", Some("text2")),
+        ("nothing", None),
+        ("[[", None),
+    ] {
+        assert_eq!(first_field(wanted).as_deref(), field, "{wanted}");
+    }
+    let names: Vec<String> = all(&tree).iter().map(Form::describe).collect();
+    assert_eq!(names, ["newsletter", "reg", "login", "search", "opinion"]);
+}
+
+#[test]
+fn a_registration_is_not_taken_for_a_log_in() {
+    let page = "<form><input name=a><input name=b><input name=c><input name=d><input type=password name=p></form>\
+        <form><input type=password name=p1><input type=password name=p2></form>";
+    assert!(find(&Tree::parse(page), "login").is_none());
+}

@@ -1,0 +1,88 @@
+//! A pager of numbers: the next page is the number after the one that is no link, or is marked.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::super::link;
+use super::words;
+use crate::page::{NodeId, Tree};
+
+/// A number farther up than this shares too large a part of the page with the others to be of one pager.
+const LEVELS: usize = 5;
+/// More numbers than this in one place are a calendar, or an index.
+const MAX_NUMBERS: usize = 25;
+const MAX_PAGE: u32 = 100_000;
+/// Class names of the page that is shown.
+const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispage", "here", "currentpage"];
+
+/// The link to the page after the current one, in a pager of numbers.
+pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
+    let links: Vec<(NodeId, u32)> = tree
+        .elements("a")
+        .filter(|&node| link::is_link(tree, node) && !super::in_other_widget(tree, node))
+        .filter_map(|node| Some((node, number(&tree.text(node))?)))
+        .collect();
+    let mut pagers: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
+    for &(node, number) in &links {
+        let holds_two = |it: &NodeId| {
+            let before = |end: NodeId| links.partition_point(|(other, _)| *other < end);
+            before(tree.end(*it)) - before(*it) >= 2
+        };
+        let pager = tree.ancestors(node).take(LEVELS).find(holds_two).or_else(|| tree.ancestors(node).nth(1));
+        if let Some(pager) = pager {
+            pagers.entry(pager).or_default().push((node, number));
+        }
+    }
+    pagers.into_iter().find_map(|(pager, numbers)| {
+        if numbers.len() > MAX_NUMBERS || !alike(tree, base, &numbers) {
+            return None;
+        }
+        let current = current(tree, url, base, pager, &numbers)?;
+        numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
+    })
+}
+
+fn number(text: &str) -> Option<u32> {
+    let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
+    if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) || text.len() > bare.len() + 4 {
+        return None;
+    }
+    bare.parse().ok().filter(|number| (1..=MAX_PAGE).contains(number))
+}
+
+/// The number that the reader is at: marked, linked to this very page, or standing there as mere text.
+fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId, u32)]) -> Option<u32> {
+    let marked = |node: NodeId| {
+        tree.attribute(node, "aria-current").is_some()
+            || words::has_part(tree.attribute(node, "class").unwrap_or_default(), CURRENT)
+    };
+    let is_marked =
+        |&&(node, _): &&(NodeId, u32)| marked(node) || tree.parent(node).is_some_and(|it| it != pager && marked(it));
+    let leads_here = |&&(node, _): &&(NodeId, u32)| {
+        tree.attribute(node, "href").and_then(|href| link::resolve(base, href)).is_some_and(|target| target == *url)
+    };
+    let found = numbers.iter().find(is_marked).or_else(|| numbers.iter().find(leads_here)).map(|(_, number)| *number);
+    found.or_else(|| {
+        let is_link =
+            |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
+        let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
+        let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
+        // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
+        plain.iter().copied().find(|it| {
+            numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
+        })
+    })
+}
+
+/// Do the numbers lead to pages of one kind: the same address but for digits?
+fn alike(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool {
+    let shape = |node: NodeId| {
+        let target = link::resolve(base, tree.attribute(node, "href")?)?;
+        Some(target.as_str().chars().filter(|c| !c.is_ascii_digit()).collect::<String>())
+    };
+    let shapes: Vec<Option<String>> = numbers.iter().map(|(node, _)| shape(*node)).collect();
+    let most = shapes.iter().map(|it| shapes.iter().filter(|other| *other == it).count()).max().unwrap_or(0);
+    // The first page often has a shorter address.
+    shapes.iter().all(Option::is_some) && most + 1 >= numbers.len()
+}
