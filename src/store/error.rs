@@ -1,7 +1,7 @@
 //! What can go wrong with the database, each with a sentence for the person who has to do something about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
@@ -43,6 +43,16 @@ pub enum StoreError {
     Io { path: PathBuf, source: io::Error },
     #[error("the database answered: {0}")]
     Sql(#[source] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Names the file where the error alone does not.
+    pub(super) fn at(self, path: &Path) -> StoreError {
+        match self {
+            StoreError::Damaged(why) => StoreError::Damaged(format!("{}: {why}", path.display())),
+            named_already => named_already,
+        }
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -33,6 +33,15 @@ const SETTINGS: &str = "
 impl Store {
     /// Opens the database for writing; makes it, or brings its format up to date, if need be.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
+        Store::open_writer(path).map_err(|error| error.at(path))
+    }
+
+    /// Opens the database for reading; works with the daemon up or down.
+    pub fn open_reader(path: &Path) -> Result<Store, StoreError> {
+        Store::open_read_only(path).map_err(|error| error.at(path))
+    }
+
+    fn open_writer(path: &Path) -> Result<Store, StoreError> {
         if !exists(path)? {
             create(path)?;
         }
@@ -49,8 +58,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(path: &Path) -> Result<Store, StoreError> {
+    fn open_read_only(path: &Path) -> Result<Store, StoreError> {
         if !exists(path)? {
             return Err(StoreError::Missing(path.to_owned()));
         }

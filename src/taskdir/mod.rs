@@ -94,7 +94,7 @@ fn read_template(folder: &Folder) -> Result<Option<String>, Problem> {
     let source = Source::new(file.clone(), bytes)?;
     match Template::from_json(source.text()) {
         Ok(_) => Ok(Some(source.into_text())),
-        Err(error) => Err(Problem::new(&file, format!("this is not a template: {error}"))
+        Err(error) => Err(Problem::new(&file, error.to_string())
             .hint("pieme writes this file; delete it and the template is learned again")),
     }
 }

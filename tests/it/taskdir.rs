@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use pieme::taskdir::{self, Problem, TaskFolder};
 use tempfile::TempDir;
 
+/// Any template will do here, but it must be one.
+pub const TEMPLATE: &str = include_str!("../../tasks/practice-shop/template.json");
+
 /// A tasks folder with one task in it.
 struct Scene {
     tasks: TempDir,
@@ -64,10 +67,10 @@ fn the_smallest_task_is_one_line() {
 fn the_example_of_the_manual_is_a_task() {
     let scene = Scene::with(include_str!("taskdir/every-key.toml"));
     scene.write("hotels", "robot.toml", "[[step]]\nget = \"https://example.org/login\"\n[[step]]\npaginate = {}\n");
-    scene.write("hotels", "template.json", "{\"version\": 1}");
+    scene.write("hotels", "template.json", TEMPLATE);
     let folder = scene.read().unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(folder.script.steps.len(), 2);
-    assert_eq!(folder.template.as_deref(), Some("{\"version\": 1}"));
+    assert_eq!(folder.template.as_deref(), Some(TEMPLATE));
     assert_eq!(
         folder.notes,
         [

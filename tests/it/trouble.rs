@@ -133,7 +133,7 @@ fn broken_folders_are_named_with_file_line_and_hint() {
         ("bad-toml", "task.toml:1"),
         ("unknown-key", "did you mean `schedule`"),
         ("bad-cron", "task.toml:3"),
-        ("bad-step", "robot.toml:3"),
+        ("bad-step", "robot.toml:4"),
         ("bad-template", "template.json"),
     ];
     for (task, words) in expected {

@@ -32,7 +32,7 @@ fn folders_are_added_edited_broken_mended_and_removed() {
     scene.write("a", "robot.toml", "[[step]]\nget = \"/x\"\n");
     scene.write("c", "task.toml", SMALLEST);
     assert_eq!(scan(&mut shelf), ["~a", "+c"]);
-    scene.write("a", "template.json", "{}");
+    scene.write("a", "template.json", super::TEMPLATE);
     assert_eq!(scan(&mut shelf), ["~a"]);
     fs::rename(scene.dir("b"), scene.dir("d")).expect("a folder");
     fs::remove_dir_all(scene.dir("c")).expect("a folder");

@@ -99,11 +99,11 @@ fn a_broken_file_is_not_written_over() {
 #[test]
 fn a_template_is_replaced_whole_and_keeps_the_files_mode() {
     let scene = Scene::with(SMALLEST);
-    taskdir::write_template(&scene.dir("hotels"), "{\"version\":1}").expect("written");
+    taskdir::write_template(&scene.dir("hotels"), "not even JSON").expect("written");
     let file = scene.dir("hotels").join("template.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("our own file");
-    taskdir::write_template(&scene.dir("hotels"), "{\"version\":2}").expect("written");
-    assert_eq!(scene.read().expect("a task").template.as_deref(), Some("{\"version\":2}"));
+    taskdir::write_template(&scene.dir("hotels"), super::TEMPLATE).expect("written");
+    assert_eq!(scene.read().expect("a task").template.as_deref(), Some(super::TEMPLATE));
     assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
     assert_eq!(files(&scene), ["task.toml", "template.json"]);
 }
