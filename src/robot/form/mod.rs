@@ -279,15 +279,25 @@ fn label(index: &Index<'_>, node: NodeId) -> String {
     let tree = index.tree;
     let told = tree.attribute(node, "id").and_then(|id| index.labels.get(id).copied());
     let around = || tree.ancestors(node).find(|&it| tree.tag(it) == "label");
-    // The label around a select has its options' texts in it too, which nobody calls it by.
-    let beside = |label: NodeId| {
-        let texts = tree.subtree(label).filter(|&it| !tree.contains(node, it)).filter_map(|it| tree.own_text(it));
-        collapse(&texts.collect::<Vec<_>>().join(" "))
-    };
-    let text = told.or_else(around).map(beside).unwrap_or_default();
+    let text = told.or_else(around).map(|label| beside(tree, label, node)).unwrap_or_default();
     let said = ["aria-label", "placeholder", "title"].iter().find_map(|name| tree.attribute(node, name));
     let text = if text.is_empty() { said.unwrap_or_default().trim().to_owned() } else { text };
     text.trim_end_matches(['*', ':', ' ']).to_owned()
+}
+
+/// How far to both sides of a field its label is read: one that is around the whole page is no label.
+const LABEL_NODES: u32 = 32;
+
+/// A label's text without what is in the field itself: nobody calls a select by all its options.
+fn beside(tree: &Tree, label: NodeId, field: NodeId) -> String {
+    let end = tree.end(label).0;
+    let stretches = if tree.contains(label, field) {
+        [label.0.max(field.0.saturating_sub(LABEL_NODES))..field.0, tree.end(field).0..end]
+    } else {
+        [label.0..end, end..end]
+    };
+    let nodes = stretches.into_iter().flat_map(|stretch| stretch.take(LABEL_NODES as usize)).map(NodeId);
+    collapse(&nodes.filter_map(|it| tree.own_text(it)).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
