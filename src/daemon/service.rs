@@ -220,7 +220,7 @@ impl Service {
         let folders: Vec<Arc<TaskFolder>> =
             self.shelf.iter().filter_map(|(_, entry)| entry.good.clone()).filter(|it| it.task.enabled).collect();
         for folder in folders {
-            if !self.agenda.planned(&folder.name).is_some_and(|due| due.start_at <= now) {
+            if self.agenda.planned(&folder.name).is_none_or(|due| due.start_at > now) {
                 self.plan(&folder, now).await?;
             }
         }

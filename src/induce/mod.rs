@@ -80,8 +80,18 @@ const CLEAR_LEAD: f64 = 0.7;
 
 /// Some list stands on the page, whatever it looks like.
 pub fn has_list(page: &Tree) -> bool {
-    !shown(&View::new(page), &LearnOptions { top: 1, ..LearnOptions::default() }).is_empty()
+    let best = shown(&View::new(page), &LearnOptions { top: 1, ..LearnOptions::default() });
+    best.first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE)
 }
+
+/// Good enough to be taken for a list while nobody is looking. A person is shown weaker ones too.
+pub fn is_plausible(candidate: &Candidate) -> bool {
+    candidate.score >= PLAUSIBLE_SCORE
+}
+
+/// On the corpus the right first candidates score -2.1 and better; the paragraphs of an article come to -4.2, two-row
+/// accidents on detail pages to -5 and below.
+const PLAUSIBLE_SCORE: f64 = -3.2;
 
 /// The row sets that would be shown, for `pieme explain`.
 pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<String>)> {

@@ -19,8 +19,8 @@ pub(super) fn parse(html: &str) -> Tree {
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
-    // A script's end only hands control back so that a browser could run it.
-    while let TokenizerResult::Script(_) = tokenizer.feed(&input) {}
+    // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
+    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
     let guard = tokenizer.sink;
     let cut = guard.cut.get();
@@ -402,6 +402,8 @@ mod tests {
         check("<b>x<p>y</b>z</p>", r#"html(head body(b("x") p(b("y") "z")))"#);
         check("a<!-- gone -->b<br>c", r#"html(head body("a" "b" br "c"))"#);
         check("<template><p>no</p></template><p>yes", r#"html(head(template) body(p("yes")))"#);
+        check("<meta charset=utf-8><p>kept", r#"html(head(meta) body(p("kept")))"#);
+        check("<script>x</script><p>kept", r#"html(head(script("x")) body(p("kept")))"#);
         check("", "html(head body)");
     }
 

@@ -85,7 +85,7 @@ impl<'a> Harvest<'a> {
     fn learn(&mut self, tree: &Tree) {
         let candidates = induce::learn(std::slice::from_ref(tree), &LearnOptions::default());
         self.clearly_ahead = Some(induce::clearly_ahead(&candidates));
-        self.template = candidates.into_iter().next().map(|best| best.template);
+        self.template = candidates.into_iter().next().filter(induce::is_plausible).map(|best| best.template);
     }
 
     fn add(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
