@@ -61,7 +61,7 @@ fn a_full_disk_costs_the_run_and_not_the_data() {
     let run = begin(&mut store);
     // A limit on pages stands for the disk: SQLite answers to both with the same error.
     store.connection.pragma_update(None, "max_page_count", 1).expect("cut to the present size");
-    let error = stage(&mut store, run, 5_000).expect_err("full");
+    let error = stage(&mut store, run, 25_000).expect_err("full");
     assert_eq!(error.to_string(), "the disk is full; the rows published before are as they were");
     assert_eq!(store.published(&task(), 10, 0).expect("rows").map(|rows| rows.total), Some(3));
     // Space returns, and so does the task.
