@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE _task (
         name TEXT PRIMARY KEY,
         title TEXT,
+        added_at TEXT NOT NULL,
         paused INTEGER NOT NULL DEFAULT 0,
         removed_at TEXT,
         next_due TEXT,
