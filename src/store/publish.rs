@@ -33,7 +33,8 @@ impl Store {
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
-            Ok(_) => self.tidy(&task)?,
+            // The run has ended whatever comes of this; what is not tidied now is at the next end.
+            Ok(_) => _ = self.tidy(&task),
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
