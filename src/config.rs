@@ -230,4 +230,67 @@ mod tests {
         }
         assert!(text.contains("\n[exec]\n"));
     }
+
+    fn load(toml: &str) -> (tempfile::TempDir, Result<Config, Problem>) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let file = folder.path().join("config.toml");
+        fs::write(&file, toml).expect("a scratch file");
+        let config = Config::load(&file);
+        (folder, config)
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_file() {
+        let (folder, config) = load("tasks = \"sites\"\nstate = \"/var/lib/pieme\"\n");
+        let config = config.expect("a config");
+        assert_eq!(config.tasks, folder.path().join("sites"));
+        assert_eq!(config.secrets, folder.path().join("secrets"));
+        assert_eq!(config.store, Path::new("/var/lib/pieme/pieme.db"));
+        assert_eq!(config.control_socket(), Path::new("/var/lib/pieme/control.sock"));
+        let (folder, config) = load("store = \"rows.db\"\n");
+        assert_eq!(config.expect("a config").store, folder.path().join("rows.db"));
+    }
+
+    #[test]
+    fn what_cannot_work_is_answered_with_a_hint() {
+        for (toml, expected) in [
+            (
+                "store = \"postgres://db/pieme\"\n",
+                ":1:9: a store at postgres:// is not in this version; it keeps its tables in SQLite
+  1 | store = \"postgres://db/pieme\"
+    |         ^^^^^^^^^^^^^^^^^^^^^
+  write the path of a file: store = \"state/pieme.db\"",
+            ),
+            (
+                "per_host = 0\n",
+                ":1:12: with per_host = 0 no task would ever run\n  1 | per_host = 0\n    |            ^",
+            ),
+            (
+                "[log]\nformat = \"jsn\"\n",
+                ":2:10: there is no `jsn`\n  2 | format = \"jsn\"\n    |          ^^^^^\n  \
+                 did you mean `json`? (known here: auto, human, json, journal)",
+            ),
+            (
+                "[exec]\npage = [\"page-me\"]\n",
+                ":2:8: a command starts with the whole path of its program
+  2 | page = [\"page-me\"]
+    |        ^^^^^^^^^^^
+  write a list: name = [\"/usr/bin/program\", \"argument\"]",
+            ),
+        ] {
+            let (folder, config) = load(toml);
+            let problem = config.expect_err(toml).to_string();
+            let file = folder.path().join("config.toml").display().to_string();
+            assert_eq!(problem.strip_prefix(&file), Some(expected), "{problem}");
+        }
+    }
+
+    #[test]
+    fn the_file_that_is_named_is_the_one_that_is_read() {
+        let (folder, _) = load("max_running = 7\n");
+        let file = folder.path().join("config.toml");
+        assert_eq!(Config::find(Some(&file)).expect("a config").max_running, 7);
+        let error = Config::find(Some(&folder.path().join("other.toml"))).expect_err("there is none");
+        assert!(error.file.ends_with("other.toml"), "{error}");
+    }
 }

@@ -41,7 +41,7 @@ pub fn page(frame: &Frame<'_>, content: &str) -> String {
         .collect();
     let popular: String = frame.popular.iter().map(popular_item).collect();
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title} · Practice shop</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <header class=\"top\">\n<a class=\"logo\" href=\"/\">Practice shop</a>\n\
          <nav class=\"menu\"><a href=\"/products\">Products</a> {account} <a href=\"/switch\">Switches</a></nav>\n\

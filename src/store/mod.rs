@@ -7,7 +7,7 @@
 //!                                     └ empty, failed: the rows are dropped
 //! ```
 //!
-//! A generation is a table `_rows_N`. While it is staged no view leads to it; once it is published nothing writes to it.
+//! A generation is a table `_rows_N`; while it is staged no view leads to it.
 //! All our own tables start with `_`, which no task's name does.
 
 mod error;
@@ -17,13 +17,18 @@ mod names;
 mod digest;
 mod stage;
 mod publish;
+mod refill;
 mod runs;
 mod trace;
 mod tasks;
 mod rows;
 mod stamp;
 
+use std::collections::HashMap;
+
 use rusqlite::Connection;
+
+use crate::model::RunId;
 
 pub use error::StoreError;
 pub use rows::Rows;
@@ -34,6 +39,8 @@ pub use tasks::TaskRow;
 pub struct Store {
     connection: Connection,
     keep: Keep,
+    /// The rows of the runs that are going.
+    staged: HashMap<RunId, stage::Staged>,
     /// Tells a run of before a reboot from one whose process id was given out again.
     boot: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Opening the database: made whole or not at all, looked through before it is believed, never made anew over a damaged
 //! one.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ impl Store {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
-        let mut store = Store { connection, keep: Keep::default(), boot: boot_id() };
+        let mut store = Store { connection, keep: Keep::default(), staged: HashMap::new(), boot: boot_id() };
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -65,7 +66,7 @@ impl Store {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
-        Ok(Store { connection, keep: Keep::default(), boot: None })
+        Ok(Store { connection, keep: Keep::default(), staged: HashMap::new(), boot: None })
     }
 
     fn look_through(&self, path: &Path) -> Result<(), StoreError> {

@@ -3,16 +3,16 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::names::{key_index, list, quoted, rows_table};
-use super::stage::{self, Generation};
-use super::{Store, StoreError, runs, stamp};
-use crate::model::{Emptiness, Failure, Outcome, Publication, Quarantine, RunId, TaskName, Verdict};
+use super::names::{ColumnName, key_index, list, quoted, rows_table};
+use super::stage::{self, Generation, Staged};
+use super::{Store, StoreError, refill, runs, stamp};
+use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
 
 /// Quarantined generations of a task that are kept until it is published again.
 const QUARANTINED_KEPT: u32 = 3;
 
 /// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
-const SMALL: i64 = 5_000;
+pub(super) const SMALL: i64 = 5_000;
 
 /// What comes of the rows that were staged.
 #[derive(Clone, Copy)]
@@ -27,26 +27,61 @@ enum Fate {
 impl Store {
     /// Ends a run, and publishes its rows when the verdict says so. Answers with the verdict as it was recorded:
     /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
-    /// that arrived becomes one that publishes nothing.
+    /// that arrived becomes one that publishes nothing. On an error the run is still going, and can be ended otherwise.
     pub fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
         let task = runs::must_be_open(&self.connection, run)?;
-        let staged = stage::staged(&self.connection, run)?;
-        let mut verdict = believe(verdict, staged.as_ref().map_or(0, |generation| generation.rows));
-        let published = stage::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let fate = fate(&mut verdict, staged.as_ref(), published.as_ref());
+        let mut staged = self.staged.remove(&run).unwrap_or_default();
+        let ended = self.settle(run, &task, &mut staged, verdict, now);
+        match ended {
+            // The run has ended whatever comes of this; what is not tidied now is at the next end.
+            Ok(_) => _ = self.tidy(&task),
+            Err(_) => _ = self.staged.insert(run, staged),
+        }
+        ended
+    }
 
-        if let (Fate::Publish, Some(generation)) = (fate, &staged)
-            && generation.rows > SMALL
-        {
+    fn settle(
+        &mut self,
+        run: RunId,
+        task: &TaskName,
+        staged: &mut Staged,
+        verdict: &Verdict,
+        now: DateTime<Utc>,
+    ) -> Result<Verdict, StoreError> {
+        let mut verdict = believe(verdict, staged.rows);
+        let published = stage::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let fate = fate(&mut verdict, staged, published.as_ref());
+        if matches!(fate, Fate::Publish) && staged.rows > SMALL {
+            let generation = staged.spill(&mut self.connection, run, task)?;
             make_key_index(&self.connection, generation)?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if let Some(generation) = &staged {
-            settle(&transaction, fate, &task, run, generation, published.as_ref(), now)?;
+        match fate {
+            Fate::Publish => {
+                match refill::tables(&transaction, task, staged, published.as_ref())? {
+                    Some(tables) => refill::publish(&transaction, tables, staged)?,
+                    None => {
+                        let generation = staged.write(&transaction, run, task)?;
+                        move_view(&transaction, task, generation, staged, published.as_ref())?;
+                    }
+                }
+                record_publication(&transaction, task, run, staged, now)?;
+                drop_quarantined(&transaction, task, 0)?;
+            }
+            Fate::Confirm => {
+                confirm(&transaction, task, run, published.as_ref(), now)?;
+                drop_quarantined(&transaction, task, 0)?;
+            }
+            Fate::SetAside => {
+                let generation = staged.write(&transaction, run, task)?;
+                set_state(&transaction, generation, "quarantined")?;
+                drop_quarantined(&transaction, task, QUARANTINED_KEPT)?;
+            }
+            Fate::Drop => {}
         }
-        runs::record_end(&transaction, run, &task, &verdict, now)?;
+        drop_staged(&transaction, run)?;
+        runs::record_end(&transaction, run, task, &verdict, now)?;
         transaction.commit()?;
-        self.tidy(&task)?;
         Ok(verdict)
     }
 
@@ -104,91 +139,86 @@ fn believe(verdict: &Verdict, staged: i64) -> Verdict {
     }
 }
 
-fn fate(verdict: &mut Verdict, staged: Option<&Generation>, published: Option<&Generation>) -> Fate {
+fn fate(verdict: &mut Verdict, staged: &Staged, published: Option<&Generation>) -> Fate {
     match verdict.outcome {
         Outcome::Published(_) => {
-            let same = match (staged, published) {
-                (Some(new), Some(old)) => {
-                    new.columns == old.columns && new.rows == old.rows && new.digest == old.digest
-                }
-                _ => false,
-            };
+            let same = published.is_some_and(|old| {
+                staged.columns == old.columns && staged.rows == old.rows && staged.digest == old.digest
+            });
             let cause = if same { Publication::Unchanged } else { Publication::Changed };
             verdict.outcome = Outcome::Published(cause);
             if same { Fate::Confirm } else { Fate::Publish }
         }
-        Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns | Quarantine::Provisional) => {
-            Fate::SetAside
-        }
-        Outcome::Empty(_) | Outcome::Failed(_) => Fate::Drop,
+        Outcome::Quarantined(_) if staged.rows > 0 => Fate::SetAside,
+        Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => Fate::Drop,
     }
-}
-
-fn settle(
-    transaction: &Connection,
-    fate: Fate,
-    task: &TaskName,
-    run: RunId,
-    generation: &Generation,
-    published: Option<&Generation>,
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    match fate {
-        Fate::Publish => publish(transaction, task, generation, published, now)?,
-        Fate::Confirm => {
-            set_state(transaction, generation.id, "old")?;
-            let id = published.map(|old| old.id);
-            transaction.execute(
-                "UPDATE _generation SET run = ?2, last_seen = ?3 WHERE id = ?1",
-                params![id, run.to_string(), stamp::text(now)],
-            )?;
-            transaction.execute("UPDATE _task SET previous_rows = published_rows WHERE name = ?1", [task.as_str()])?;
-        }
-        Fate::SetAside => {
-            set_state(transaction, generation.id, "quarantined")?;
-            drop_quarantined(transaction, task, QUARANTINED_KEPT)?;
-        }
-        Fate::Drop => set_state(transaction, generation.id, "old")?,
-    }
-    if matches!(fate, Fate::Publish | Fate::Confirm) {
-        drop_quarantined(transaction, task, 0)?;
-    }
-    Ok(())
 }
 
 /// The view moves to the new table; the old one is kept to go back to, and the one before that goes.
-fn publish(
+fn move_view(
     transaction: &Connection,
     task: &TaskName,
-    generation: &Generation,
+    generation: i64,
+    staged: &Staged,
     published: Option<&Generation>,
-    now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     make_key_index(transaction, generation)?;
     transaction
-        .execute("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'", [task.as_str()])?;
+        .prepare_cached("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'")?
+        .execute([task.as_str()])?;
     if let Some(old) = published {
         set_state(transaction, old.id, "previous")?;
         // Only a published generation is asked for keys; a schema of ten thousand tasks is large enough without.
         transaction.execute_batch(&format!("DROP INDEX IF EXISTS {}", quoted(&key_index(old.id))))?;
     }
-    set_state(transaction, generation.id, "published")?;
+    set_state(transaction, generation, "published")?;
     transaction
-        .execute("UPDATE _generation SET last_seen = ?2 WHERE id = ?1", params![generation.id, stamp::text(now)])?;
-    transaction.execute(
-        "UPDATE _task SET previous_rows = published_rows, published_rows = ?2, published = ?3 WHERE name = ?1",
-        params![task.as_str(), generation.rows, generation.id],
-    )?;
-    transaction.execute_batch(&view_sql(task, generation))?;
+        .prepare_cached("UPDATE _task SET published = ?2 WHERE name = ?1")?
+        .execute(params![task.as_str(), generation])?;
+    Ok(transaction.execute_batch(&view_sql(task, generation, &staged.columns))?)
+}
+
+/// What the published generation's table now holds was brought by this run.
+fn record_publication(
+    transaction: &Connection,
+    task: &TaskName,
+    run: RunId,
+    staged: &Staged,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    transaction
+        .prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE task = ?1 AND state = 'published'")?
+        .execute(params![task.as_str(), run.to_string(), stamp::text(now)])?;
+    transaction
+        .prepare_cached("UPDATE _task SET previous_rows = published_rows, published_rows = ?2 WHERE name = ?1")?
+        .execute(params![task.as_str(), staged.rows])?;
+    Ok(())
+}
+
+/// The published rows were seen again: only when and by whom moves.
+fn confirm(
+    transaction: &Connection,
+    task: &TaskName,
+    run: RunId,
+    published: Option<&Generation>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    transaction.prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE id = ?1")?.execute(params![
+        published.map(|old| old.id),
+        run.to_string(),
+        stamp::text(now)
+    ])?;
+    transaction
+        .prepare_cached("UPDATE _task SET previous_rows = published_rows WHERE name = ?1")?
+        .execute([task.as_str()])?;
     Ok(())
 }
 
 /// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`.
-fn view_sql(task: &TaskName, generation: &Generation) -> String {
-    let (view, id) = (quoted(task.as_str()), generation.id);
-    let table = quoted(&rows_table(id));
-    let columns = list(&generation.columns);
-    let separator = if generation.columns.is_empty() { "" } else { ", " };
+fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
+    let (view, table) = (quoted(task.as_str()), quoted(&rows_table(id)));
+    let separator = if columns.is_empty() { "" } else { ", " };
+    let columns = list(columns);
     format!(
         "DROP VIEW IF EXISTS {view};
          CREATE VIEW {view} AS SELECT {columns}{separator}
@@ -198,8 +228,8 @@ fn view_sql(task: &TaskName, generation: &Generation) -> String {
     )
 }
 
-fn make_key_index(connection: &Connection, generation: &Generation) -> Result<(), StoreError> {
-    let (index, table) = (quoted(&key_index(generation.id)), quoted(&rows_table(generation.id)));
+fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+    let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
     Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key)"))?)
 }
 
@@ -207,6 +237,14 @@ fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<()
     connection
         .prepare_cached("UPDATE _generation SET state = ?2 WHERE id = ?1")?
         .execute(params![generation, state])?;
+    Ok(())
+}
+
+/// What a run had written and nobody took over.
+fn drop_staged(connection: &Connection, run: RunId) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("UPDATE _generation SET state = 'old' WHERE run = ?1 AND state = 'staging'")?
+        .execute([run.to_string()])?;
     Ok(())
 }
 

@@ -78,8 +78,8 @@ impl Store {
     pub fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
-            .prepare_cached("INSERT INTO _task (name) VALUES (?1) ON CONFLICT DO NOTHING")?
-            .execute([start.task.as_str()])?;
+            .prepare_cached("INSERT INTO _task (name, added_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+            .execute(params![start.task.as_str(), stamp::text(start.started_at)])?;
         let slot = start.slot.map(stamp::text);
         let begun = transaction
             .prepare_cached(

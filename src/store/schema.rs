@@ -15,6 +15,7 @@ const MIGRATIONS: &[&str] = &["
     CREATE TABLE _task (
         name TEXT PRIMARY KEY,
         title TEXT,
+        added_at TEXT NOT NULL,
         paused INTEGER NOT NULL DEFAULT 0,
         removed_at TEXT,
         next_due TEXT,
@@ -62,7 +63,7 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT;
     CREATE INDEX _generation_task ON _generation (task);
     CREATE INDEX _generation_run ON _generation (run);
-    CREATE INDEX _generation_old ON _generation (state) WHERE state IN ('staging', 'old');
+    CREATE INDEX _generation_old ON _generation (id) WHERE state = 'old';
 
     CREATE TABLE _trace (
         run TEXT NOT NULL REFERENCES _runs (id) ON DELETE CASCADE,

@@ -1,9 +1,12 @@
-//! Rows of a run that is going: written to a table that no view leads to yet, in transactions short enough that the log
-//! stays small (24 MB instead of 316 MB for 500,000 rows) and other tasks are not kept waiting.
+//! Rows of a run that is going. They wait in memory until there are many: most runs bring a page or two, and most of
+//! those say what is published already, so that they never need a table. What does not fit is written to a table that no
+//! view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
+//! and other tasks are not kept waiting.
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Statement, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::digest::{self, Digest};
 use super::names::{self, ColumnName, list, quoted, rows_table};
@@ -13,12 +16,34 @@ use crate::model::{Row, RunId, TaskName};
 /// Rows a transaction. Measured on 500,000 rows of 569 bytes: the fastest way that keeps readers and the log in peace.
 const CHUNK: usize = 20_000;
 
-/// A generation as its row in `_generation` describes it.
-pub(super) struct Generation {
-    pub id: i64,
+/// A run never holds more than this in memory, whatever its rows are like.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// The rows of one run so far.
+#[derive(Default)]
+pub(super) struct Staged {
     pub columns: Vec<ColumnName>,
     pub rows: i64,
     pub digest: Digest,
+    /// Not written yet.
+    waiting: Vec<Record>,
+    waiting_bytes: usize,
+    table: Option<Written>,
+}
+
+/// The table that a run's rows go to, once there is one.
+#[derive(Clone, Copy)]
+struct Written {
+    generation: i64,
+    columns: usize,
+}
+
+struct Record {
+    key: [u8; 16],
+    seen: Arc<str>,
+    page: u32,
+    /// In the order of the run's columns; ends with the last column that was known when it came.
+    cells: Vec<Option<String>>,
 }
 
 impl Store {
@@ -35,52 +60,107 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         runs::must_be_open(&self.connection, run)?;
-        // Also with no rows at all: a run that found columns and nothing else is still a table.
-        let mut chunks = rows.chunks(CHUNK);
-        let first = chunks.next().unwrap_or_default();
-        self.stage_chunk(run, task, columns, key, first, now)?;
-        chunks.try_for_each(|chunk| self.stage_chunk(run, task, columns, key, chunk, now))
-    }
-
-    fn stage_chunk(
-        &mut self,
-        run: RunId,
-        task: &TaskName,
-        columns: &[String],
-        key: &[String],
-        rows: &[Row],
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut generation = match staged(&transaction, run)? {
-            Some(generation) => generation,
-            None => create(&transaction, run, task, now)?,
-        };
-        let places = add_columns(&transaction, &mut generation, columns)?;
-        let published = published(&transaction, task)?;
-        let mut insert = transaction.prepare(&insert_sql(&generation, &places, published))?;
-        let layout = Layout::new(&generation.columns, &places, columns, key);
-        let now = stamp::text(now);
+        let staged = self.staged.entry(run).or_default();
+        let places = names::place(&mut staged.columns, columns)?;
+        let key_cells: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
+        let key_cells = key_cells.unwrap_or_default();
+        let seen: Arc<str> = stamp::text(now).into();
         for row in rows {
-            let record = insert_row(&mut insert, &layout, row, &now)?;
-            generation.digest.add(record);
-            generation.rows += 1;
+            staged.take(row, &places, &key_cells, &seen);
+            if staged.waiting.len() >= CHUNK || staged.waiting_bytes >= CHUNK_BYTES {
+                staged.spill(&mut self.connection, run, task)?;
+            }
         }
-        drop(insert);
-        transaction.execute(
-            "UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4 WHERE id = ?1",
-            params![generation.id, columns_json(&generation.columns)?, generation.rows, generation.digest.to_bytes()],
-        )?;
-        Ok(transaction.commit()?)
+        Ok(())
     }
 }
 
-/// The generation that a run is filling.
-pub(super) fn staged(connection: &Connection, run: RunId) -> Result<Option<Generation>, StoreError> {
-    find(connection, "run = ?1 AND state = 'staging'", &run.to_string())
+impl Staged {
+    fn take(&mut self, row: &Row, places: &[usize], key: &[usize], seen: &Arc<str>) {
+        let mut cells = vec![None; self.columns.len()];
+        for (&place, cell) in places.iter().zip(&row.cells) {
+            self.waiting_bytes += size_of::<Option<String>>() + cell.as_ref().map_or(0, String::len);
+            cells[place].clone_from(cell);
+        }
+        let named = |place: usize| cells[place].as_deref().map(|text| (self.columns[place].stored.as_str(), text));
+        let record = digest::of_cells((0..cells.len()).filter_map(named));
+        let keyed = || key.iter().filter_map(|&index| places.get(index)).filter_map(|&place| named(place));
+        let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
+        self.digest.add(record);
+        self.rows += 1;
+        self.waiting.push(Record { key: key.to_be_bytes(), seen: seen.clone(), page: row.page, cells });
+    }
+
+    /// Writes what waits, in a transaction of its own, and answers with the generation. On an error nothing was written
+    /// and everything still waits.
+    pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let generation = self.write(&transaction, run, task)?;
+        transaction.commit()?;
+        self.table = Some(Written { generation, columns: self.columns.len() });
+        self.waiting.clear();
+        self.waiting_bytes = 0;
+        Ok(generation)
+    }
+
+    /// Writes what waits inside a transaction that is the caller's.
+    pub fn write(&self, connection: &Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
+        let generation = match self.table {
+            Some(table) => {
+                add_columns(connection, table, &self.columns)?;
+                table.generation
+            }
+            None => create(connection, run, task, &self.columns)?,
+        };
+        self.insert_waiting(connection, generation, published(connection, task)?)?;
+        self.describe(connection, generation)?;
+        Ok(generation)
+    }
+
+    /// Whether all rows wait still, so that no table of their own was made.
+    pub fn is_all_in_memory(&self) -> bool {
+        self.table.is_none()
+    }
+
+    /// Inserts what waits into a generation's table; `_first_seen` comes from the published one where that has the key.
+    pub fn insert_waiting(
+        &self,
+        connection: &Connection,
+        generation: i64,
+        published: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let mut insert = connection.prepare(&insert_sql(generation, &self.columns, published))?;
+        for record in &self.waiting {
+            insert.raw_bind_parameter(1, &record.key[..])?;
+            insert.raw_bind_parameter(2, &*record.seen)?;
+            insert.raw_bind_parameter(3, record.page)?;
+            for index in 0..self.columns.len() {
+                insert.raw_bind_parameter(index + 4, record.cells.get(index).and_then(Option::as_deref))?;
+            }
+            insert.raw_execute()?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what a generation's table holds.
+    pub fn describe(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
+        let columns = serde_json::to_string(&self.columns).map_err(|error| StoreError::Value(error.to_string()))?;
+        connection
+            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4 WHERE id = ?1")?
+            .execute(params![generation, columns, self.rows, self.digest.to_bytes()])?;
+        Ok(())
+    }
 }
 
-/// The one generation that fits a condition on one text.
+/// A generation as its row in `_generation` describes it.
+pub(super) struct Generation {
+    pub id: i64,
+    pub columns: Vec<ColumnName>,
+    pub rows: i64,
+    pub digest: Digest,
+}
+
+/// The newest generation that fits a condition on one text.
 pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Result<Option<Generation>, StoreError> {
     let sql = format!("SELECT id, columns, rows, digest FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1");
     let found: Option<(i64, String, i64, Vec<u8>)> = connection
@@ -93,7 +173,7 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
 }
 
 /// The generation that a task's view shows.
-pub(super) fn published(connection: &Connection, task: &TaskName) -> Result<Option<i64>, StoreError> {
+fn published(connection: &Connection, task: &TaskName) -> Result<Option<i64>, StoreError> {
     let found = connection
         .prepare_cached("SELECT published FROM _task WHERE name = ?1")?
         .query_row([task.as_str()], |row| row.get(0))
@@ -101,99 +181,43 @@ pub(super) fn published(connection: &Connection, task: &TaskName) -> Result<Opti
     Ok(found.flatten())
 }
 
-fn create(
-    transaction: &Transaction<'_>,
-    run: RunId,
-    task: &TaskName,
-    now: DateTime<Utc>,
-) -> Result<Generation, StoreError> {
-    transaction.execute(
-        "INSERT INTO _generation (task, run, state, columns, rows, digest, last_seen)
-         VALUES (?1, ?2, 'staging', '[]', 0, ?3, ?4)",
-        params![task.as_str(), run.to_string(), Digest::default().to_bytes(), stamp::text(now)],
-    )?;
-    let id = transaction.last_insert_rowid();
-    let table = quoted(&rows_table(id));
-    transaction.execute_batch(&format!(
-        "CREATE TABLE {table} (_key BLOB NOT NULL, _first_seen TEXT NOT NULL, _page INTEGER NOT NULL)"
+fn create(connection: &Connection, run: RunId, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO _generation (task, run, state, columns, rows, digest, last_seen)
+             SELECT ?1, id, 'staging', '[]', 0, ?3, started FROM _runs WHERE id = ?2",
+        )?
+        .execute(params![task.as_str(), run.to_string(), Digest::default().to_bytes()])?;
+    let generation = connection.last_insert_rowid();
+    let columns: String = columns.iter().map(|column| format!(", {} TEXT", quoted(&column.stored))).collect();
+    connection.execute_batch(&format!(
+        "CREATE TABLE {} (_key BLOB NOT NULL, _first_seen TEXT NOT NULL, _page INTEGER NOT NULL{columns})",
+        quoted(&rows_table(generation))
     ))?;
-    Ok(Generation { id, columns: Vec::new(), rows: 0, digest: Digest::default() })
+    Ok(generation)
 }
 
-fn add_columns(
-    transaction: &Transaction<'_>,
-    generation: &mut Generation,
-    said: &[String],
-) -> Result<Vec<usize>, StoreError> {
-    let before = generation.columns.len();
-    let places = names::place(&mut generation.columns, said)?;
-    let table = quoted(&rows_table(generation.id));
-    for column in &generation.columns[before..] {
-        transaction.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {} TEXT", quoted(&column.stored)))?;
+fn add_columns(connection: &Connection, table: Written, columns: &[ColumnName]) -> Result<(), StoreError> {
+    let name = quoted(&rows_table(table.generation));
+    for column in &columns[table.columns..] {
+        connection.execute_batch(&format!("ALTER TABLE {name} ADD COLUMN {} TEXT", quoted(&column.stored)))?;
     }
-    Ok(places)
+    Ok(())
 }
 
 /// `_first_seen` comes from the published generation where that has the record, by its index on `_key`.
-fn insert_sql(generation: &Generation, places: &[usize], published: Option<i64>) -> String {
-    let columns: Vec<ColumnName> = places.iter().map(|&place| generation.columns[place].clone()).collect();
+fn insert_sql(generation: i64, columns: &[ColumnName], published: Option<i64>) -> String {
     let first_seen = match published {
-        Some(id) => format!("coalesce((SELECT min(_first_seen) FROM {} WHERE _key = ?1), ?2)", quoted(&rows_table(id))),
+        Some(id) => {
+            format!("coalesce((SELECT min(_first_seen) FROM {} WHERE _key = ?1), ?2)", quoted(&rows_table(id)))
+        }
         None => "?2".to_owned(),
     };
-    let table = quoted(&rows_table(generation.id));
     let separator = if columns.is_empty() { "" } else { ", " };
     let marks: String = (0..columns.len()).map(|index| format!(", ?{}", index + 4)).collect();
     format!(
-        "INSERT INTO {table} (_key, _first_seen, _page{separator}{}) VALUES (?1, {first_seen}, ?3{marks})",
-        list(&columns)
+        "INSERT INTO {} (_key, _first_seen, _page{separator}{}) VALUES (?1, {first_seen}, ?3{marks})",
+        quoted(&rows_table(generation)),
+        list(columns)
     )
-}
-
-/// What the cells of one call are called, and which of them identify a record.
-struct Layout<'a> {
-    names: Vec<&'a str>,
-    /// Empty when the whole record is the key.
-    key: Vec<usize>,
-}
-
-impl<'a> Layout<'a> {
-    fn new(columns: &'a [ColumnName], places: &[usize], said: &[String], key: &[String]) -> Layout<'a> {
-        let names = places.iter().map(|&place| columns[place].stored.as_str()).collect();
-        let found: Option<Vec<usize>> = key.iter().map(|name| said.iter().position(|column| column == name)).collect();
-        Layout { names, key: found.unwrap_or_default() }
-    }
-
-    fn cells<'b>(&'b self, row: &'b Row) -> impl Iterator<Item = (usize, &'b str, &'b str)> {
-        let named = self.names.iter().zip(&row.cells).enumerate();
-        named.filter_map(|(index, (name, cell))| cell.as_deref().map(|text| (index, *name, text)))
-    }
-}
-
-/// Writes one row and answers with the hash of its contents.
-fn insert_row(insert: &mut Statement<'_>, layout: &Layout<'_>, row: &Row, now: &str) -> Result<u128, StoreError> {
-    let record = digest::of_cells(layout.cells(row).map(|(_, name, text)| (name, text)));
-    let is_key = |index: &usize| layout.key.contains(index);
-    let has_key = layout.cells(row).any(|(index, ..)| is_key(&index));
-    let key = match has_key {
-        true => {
-            digest::of_cells(layout.cells(row).filter(|(index, ..)| is_key(index)).map(|(_, name, text)| (name, text)))
-        }
-        false => record,
-    };
-    insert.raw_bind_parameter(1, &key.to_be_bytes()[..])?;
-    insert.raw_bind_parameter(2, now)?;
-    insert.raw_bind_parameter(3, row.page)?;
-    for index in 0..layout.names.len() {
-        match row.cells.get(index).and_then(Option::as_deref) {
-            Some(text) => insert.raw_bind_parameter(index + 4, text)?,
-            None => insert.raw_bind_parameter(index + 4, Value::Null)?,
-        }
-    }
-    insert.raw_execute()?;
-    Ok(record)
-}
-
-fn columns_json(columns: &[ColumnName]) -> Result<String, StoreError> {
-    serde_json::to_string(columns).map_err(|error| StoreError::Value(error.to_string()))
 }

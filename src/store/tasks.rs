@@ -57,15 +57,15 @@ impl Store {
         &mut self,
         name: &TaskName,
         title: Option<&str>,
-        _now: DateTime<Utc>,
+        now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
-                "INSERT INTO _task (name, title) VALUES (?1, ?2)
+                "INSERT INTO _task (name, title, added_at) VALUES (?1, ?2, ?3)
                  ON CONFLICT (name) DO UPDATE SET title = ?2, removed_at = NULL
                      WHERE title IS NOT ?2 OR removed_at IS NOT NULL",
             )?
-            .execute(params![name.as_str(), title])?;
+            .execute(params![name.as_str(), title, stamp::text(now)])?;
         Ok(())
     }
 

@@ -61,7 +61,7 @@ fn a_full_disk_costs_the_run_and_not_the_data() {
     let run = begin(&mut store);
     // A limit on pages stands for the disk: SQLite answers to both with the same error.
     store.connection.pragma_update(None, "max_page_count", 1).expect("cut to the present size");
-    let error = stage(&mut store, run, 5_000).expect_err("full");
+    let error = stage(&mut store, run, 25_000).expect_err("full");
     assert_eq!(error.to_string(), "the disk is full; the rows published before are as they were");
     assert_eq!(store.published(&task(), 10, 0).expect("rows").map(|rows| rows.total), Some(3));
     // Space returns, and so does the task.
@@ -105,4 +105,27 @@ fn an_index_of_a_large_generation_is_made_before_it_is_published() {
         })
         .expect("a plan");
     assert!(plan.contains("_rows_2_key"), "{plan}");
+}
+
+#[test]
+fn no_step_of_a_run_walks_all_tasks() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    for sql in [
+        "SELECT id FROM _generation WHERE state = 'old'",
+        "SELECT id FROM _generation WHERE task = ?1 AND state = 'published' ORDER BY id DESC LIMIT 1",
+        "UPDATE _generation SET state = 'old' WHERE run = ?1 AND state = 'staging'",
+        "SELECT id FROM _runs WHERE ended IS NULL ORDER BY started, id",
+        "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT 50 OFFSET 1000",
+        "SELECT DISTINCT p.run FROM _pages p JOIN _runs r ON r.id = p.run WHERE p.task = ?1",
+    ] {
+        let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
+        let given = vec!["x"; statement.parameter_count()];
+        let plan: Vec<String> = statement
+            .query_map(rusqlite::params_from_iter(given), |row| row.get(3))
+            .expect("a plan")
+            .collect::<Result<_, _>>()
+            .expect("its lines");
+        assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! What a run leaves to look at: its trace lines, and the raw pages of the last good run and of the last bad ones.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::{Keep, Store, StoreError, runs, stamp};
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
@@ -16,7 +16,7 @@ impl Store {
     pub fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
         runs::must_be_open(&self.connection, run)?;
         let id = run.to_string();
-        let transaction = self.connection.transaction()?;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let written: i64 = transaction
             .prepare_cached("SELECT count(*) FROM _trace WHERE run = ?1")?
             .query_row([&id], |row| row.get(0))?;

@@ -1,9 +1,10 @@
 //! Files of one folder, opened so that nothing in the folder can lead out of it: no symbolic link is followed, no pipe or
 //! device is waited for, nothing is read beyond its limit. Writing replaces a file in one step.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -147,15 +148,13 @@ impl Folder {
     }
 
     /// Replaces a file in one step: a reader, or a power cut, finds the old bytes or the new ones. An existing file
-    /// keeps its mode.
+    /// keeps its mode, unless the new one is to be private.
     pub fn replace(&self, name: &str, bytes: &[u8], mode: Mode) -> Result<(), FileError> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let mode = match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
-            Ok(stat) if is_file(&stat) => Mode::from_bits_truncate(stat.st_mode & 0o777),
-            _ => mode,
-        };
+        let existing = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok().filter(is_file);
+        let kept = existing.filter(|_| mode != PRIVATE_FILE).map(|stat| stat.st_mode & 0o777);
         let temporary = format!(".{name}.{}.{}.new", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
-        let written = self.write_new(&temporary, bytes, mode).and_then(|()| {
+        let written = self.write_new(&temporary, bytes, mode, kept).and_then(|()| {
             renameat(&self.fd, temporary.as_str(), &self.fd, name).map_err(|errno| self.io(name, errno.into()))
         });
         if written.is_err() {
@@ -173,10 +172,14 @@ impl Folder {
         }
     }
 
-    fn write_new(&self, name: &str, bytes: &[u8], mode: Mode) -> Result<(), FileError> {
+    /// `kept` is a mode that holds whatever the process masks out of new files.
+    fn write_new(&self, name: &str, bytes: &[u8], mode: Mode, kept: Option<u32>) -> Result<(), FileError> {
         let fd = openat(&self.fd, name, CREATE_FLAGS, mode).map_err(|errno| self.io(name, errno.into()))?;
         let mut file = File::from(fd);
-        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| self.io(name, error))
+        kept.map_or(Ok(()), |mode| file.set_permissions(Permissions::from_mode(mode)))
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| file.sync_all())
+            .map_err(|error| self.io(name, error))
     }
 
     fn open_file(&self, name: &str) -> Result<Option<(File, FileStat)>, FileError> {

@@ -179,3 +179,39 @@ fn deleting_a_task_keeps_its_rows_and_its_view() {
     let row = &scene.store.tasks().expect("tasks")[0];
     assert_eq!((row.removed, row.title.as_deref(), row.published_rows), (false, Some("Hotels"), Some(1)));
 }
+
+#[test]
+fn the_rows_before_are_kept_beside_the_published_ones() {
+    let mut scene = Scene::new();
+    for n in 0..6 {
+        // Other columns in the middle: tables that do not fit are not used again.
+        let columns = if n < 4 { ["name", "price"] } else { ["name", "cost"] };
+        let run = scene.begin();
+        let price = n.to_string();
+        scene.stage(run, &columns, &[&["b", &price], &["a", &price]]);
+        scene.end(run, CHANGED, 2);
+        assert_eq!(scene.shown(), [format!("b={price}"), format!("a={price}")]);
+        assert_eq!(scene.sqlite3("SELECT group_concat(DISTINCT _run) FROM \"halifax-hotels\""), run.to_string());
+        assert_eq!(scene.sqlite3("SELECT DISTINCT strftime('%M', _first_seen) FROM \"halifax-hotels\""), "02");
+        if n > 0 {
+            let id = scene.sqlite3("SELECT id FROM _generation WHERE state = 'previous'");
+            let column = if n < 5 { "price" } else { "cost" };
+            let before = scene.sqlite3(&format!("SELECT name, {column} FROM _rows_{id}"));
+            assert_eq!(before, format!("b|{0}\na|{0}", n - 1));
+        }
+    }
+    assert_eq!(scene.row_tables().len(), 2);
+}
+
+#[test]
+fn a_published_change_of_a_small_table_leaves_the_schema_alone() {
+    let mut scene = Scene::new();
+    let version = |scene: &mut Scene, price: &str| {
+        scene.go(CHANGED, &[&["a", price]]);
+        scene.sqlite3("PRAGMA schema_version")
+    };
+    version(&mut scene, "1");
+    let second = version(&mut scene, "2");
+    assert_eq!(version(&mut scene, "3"), second);
+    assert_eq!(version(&mut scene, "3"), second);
+}

@@ -57,7 +57,9 @@ fn a_writer_that_vanishes_while_staging_loses_nothing_and_leaves_no_stray_table(
     let mut scene = Scene::new();
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
-    scene.stage(run, &["name", "price"], &[&["b", "1"], &["c", "1"]]);
+    // Enough that it does not wait in memory.
+    let rows: Vec<&[&str]> = vec![&["b", "1"]; 20_001];
+    scene.stage(run, &["name", "price"], &rows);
     assert_eq!(scene.row_tables().len(), 2);
     let Scene { folder, store, task, minutes } = scene;
     drop(store);

@@ -101,10 +101,10 @@ fn a_template_is_replaced_whole_and_keeps_the_files_mode() {
     let scene = Scene::with(SMALLEST);
     taskdir::write_template(&scene.dir("hotels"), "not even JSON").expect("written");
     let file = scene.dir("hotels").join("template.json");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("our own file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).expect("our own file");
     taskdir::write_template(&scene.dir("hotels"), super::TEMPLATE).expect("written");
     assert_eq!(scene.read().expect("a task").template.as_deref(), Some(super::TEMPLATE));
-    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o664);
     assert_eq!(files(&scene), ["task.toml", "template.json"]);
 }
 
@@ -158,6 +158,9 @@ fn cookies_are_for_nobody_elses_eyes() {
     let dir = scene.dir("hotels");
     assert_eq!(taskdir::read_cookies(&dir).expect("none yet"), None);
     taskdir::write_cookies(&dir, "[\"a\"]").expect("written");
+    let file = dir.join(".state/cookies.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("our own file");
+    taskdir::read_cookies(&dir).expect_err("others could have read or written them");
     taskdir::write_cookies(&dir, "[\"b\"]").expect("written");
     assert_eq!(taskdir::read_cookies(&dir).expect("kept").as_deref(), Some("[\"b\"]"));
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
