@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
-use crate::due::{self, Due, Slot};
+use crate::due::{self, Due, DueError, Slot};
 use crate::model::{RunId, TaskName};
 use crate::store::{RunStart, Store, StoreError, TaskRow, Trigger};
 use crate::taskdir::{Change, Shelf, TaskFolder};
@@ -192,19 +192,16 @@ impl Service {
         if !self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap) {
             tracing::warn!(task = %name, "skipped: the run before is still going");
         }
-        self.plan(&folder, slot.0.max(now)).await
+        let next = due::missed(schedule, slot, now, &name).map(|missed| missed.next);
+        self.promise_planned(name, next).await
     }
 
-    /// The first slot after an instant, kept in the store so that a restart knows what was promised.
-    async fn plan(&mut self, folder: &TaskFolder, after: DateTime<Utc>) -> Result<(), StoreError> {
-        let name = folder.name.clone();
-        match due::next_due(&folder.task.schedule, after, &name) {
-            Ok(due) => self.promise(name, Some(due)).await,
-            Err(error) => {
-                tracing::error!(task = %name, "no next run: {error}");
-                self.promise(name, None).await
-            }
+    /// Keeps the next due time in the store, so that a restart knows what was promised.
+    async fn promise_planned(&mut self, name: TaskName, planned: Result<Due, DueError>) -> Result<(), StoreError> {
+        if let Err(error) = &planned {
+            tracing::error!(task = %name, "no next run: {error}");
         }
+        self.promise(name, planned.ok()).await
     }
 
     async fn promise(&mut self, name: TaskName, due: Option<Due>) -> Result<(), StoreError> {
@@ -217,11 +214,10 @@ impl Service {
     }
 
     async fn plan_all_anew(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let folders: Vec<Arc<TaskFolder>> =
-            self.shelf.iter().filter_map(|(_, entry)| entry.good.clone()).filter(|it| it.task.enabled).collect();
+        let folders: Vec<Arc<TaskFolder>> = self.shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
         for folder in folders {
-            if self.agenda.planned(&folder.name).is_none_or(|due| due.start_at > now) {
-                self.plan(&folder, now).await?;
+            if let Some(due) = self.agenda.planned(&folder.name) {
+                self.resume(&folder, Some(due.slot.0), now).await?;
             }
         }
         Ok(())
@@ -276,29 +272,43 @@ impl Service {
         if relabelled || never_ran {
             tracing::info!(task = %name, "{}", if relabelled { "a new template" } else { "a new task" });
             let trigger = if relabelled { Trigger::Learned } else { Trigger::Schedule };
-            self.agenda.now(name, trigger);
-            return self.plan(&folder, now).await;
+            self.agenda.now(name.clone(), trigger);
+            let planned = due::next_due(&folder.task.schedule, now, &name);
+            return self.promise_planned(name, planned).await;
         }
         self.resume(&folder, known.and_then(|row| row.next_due), now).await
     }
 
-    /// Goes on where the schedule stood: a slot that was missed is made up once, if it is not too old.
+    /// Goes on where the schedule stood: what was missed is made up once, if it is not too old; what is promised is kept,
+    /// unless the clock or the schedule was changed so that it lies too far ahead.
     async fn resume(
         &mut self,
         folder: &TaskFolder,
         promised: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let schedule = &folder.task.schedule;
-        if let Some(slot) = promised.filter(|&slot| slot <= now) {
-            if now - slot <= chrono::TimeDelta::from_std(schedule.catch_up.0).unwrap_or(chrono::TimeDelta::MAX) {
-                tracing::info!(task = %folder.name, "makes up the run of {slot}");
-                self.agenda.queue(folder.name.clone(), Slot(slot), Trigger::CatchUp, schedule.overlap);
-            } else {
-                tracing::warn!(task = %folder.name, "the run of {slot} was missed and is too old to be made up");
+        let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
+        match (promised, due::next_due(schedule, now, &name)) {
+            (Some(slot), _) if slot <= now => self.make_up(folder, Slot(slot), now).await,
+            (Some(slot), Ok(fresh)) if schedule.cron.is_none() && slot <= fresh.slot.0 => {
+                let start_at = due::start_at(schedule, Slot(slot), &name);
+                self.promise(name, Some(Due { slot: Slot(slot), start_at })).await
             }
+            (_, planned) => self.promise_planned(name, planned).await,
         }
-        self.plan(folder, now).await
+    }
+
+    async fn make_up(&mut self, folder: &TaskFolder, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
+        let missed = due::missed(schedule, slot, now, &name);
+        let newest = missed.as_ref().ok().and_then(|it| it.make_up).unwrap_or(slot);
+        if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
+            tracing::info!(task = %name, "makes up the run of {}", newest.0);
+            self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
+        } else {
+            tracing::warn!(task = %name, "the run of {} was missed and is too old to be made up", newest.0);
+        }
+        self.promise_planned(name, missed.map(|it| it.next)).await
     }
 
     async fn note_problem(&mut self, name: TaskName) -> Result<(), StoreError> {
