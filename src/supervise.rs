@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::config::Config;
 use crate::induce::{self, Candidate, LearnOptions};
-use crate::model::{Column, PageMeta, RunId, Table, TaskName};
+use crate::model::{Column, Outcome, PageMeta, PastRun, RunId, Table, TaskName};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
 use crate::taskdir::{self, FileError, Label, LabelKind, Problem, TaskFolder};
@@ -16,6 +16,8 @@ const CARRY_MIN_VALUES: usize = 2;
 const CARRY_MIN_SHARE: f64 = 0.3;
 /// Published rows that names are carried over from.
 const COMPARED_ROWS: u64 = 1_000;
+/// Runs that are looked through for a page to learn from.
+const RUNS_LOOKED_AT: u32 = 50;
 /// Bytes that a stored page may unpack to: a page was within the task's limit when it was fetched.
 const MAX_UNPACKED: usize = 64 << 20;
 
@@ -77,8 +79,17 @@ pub fn propose(config: &Config, folder: &TaskFolder) -> Result<Proposal, Supervi
     Ok(Proposal { run, page, candidates, last_good, body })
 }
 
+/// The page that the task's last run saw, parsed.
+pub fn last_tree(config: &Config, folder: &TaskFolder) -> Result<Tree, SuperviseError> {
+    let store = Store::open_reader(&config.store)?;
+    let (_, page, body) = last_page(&store, &folder.name)?;
+    Ok(tree(folder, &page, &body))
+}
+
 fn last_page(store: &Store, name: &TaskName) -> Result<(RunId, PageMeta, Vec<u8>), SuperviseError> {
-    for run in store.past(name, 10)? {
+    // The page of a failed run is an error page or a log-in form: nobody's list.
+    let reached = |run: &PastRun| !matches!(run.verdict.outcome, Outcome::Failed(_));
+    for run in store.past(name, RUNS_LOOKED_AT)?.iter().filter(|run| reached(run)) {
         if let Some((page, packed)) = store.pages(run.run)?.into_iter().next() {
             let body = zstd::bulk::decompress(&packed, MAX_UNPACKED).map_err(SuperviseError::Page)?;
             return Ok((run.run, page, body));

@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
-        Verb::Explain(args) => explain::run(args),
+        Verb::Explain(args) => explain::run(config, args),
     };
     ExitCode::from(code)
 }

@@ -13,6 +13,8 @@ pub mod log;
 pub mod runner;
 pub mod spawn;
 mod service;
+mod plan;
+mod intake;
 pub mod watch;
 
 pub use service::{DaemonError, run};

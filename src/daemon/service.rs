@@ -6,17 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
-use crate::due::{self, Due, DueError, Slot};
 use crate::model::{RunId, TaskName};
-use crate::store::{RunStart, Store, StoreError, TaskRow, Trigger};
-use crate::taskdir::{Change, Shelf, TaskFolder};
+use crate::store::{Keep, RunStart, Store, StoreError, Trigger};
+use crate::taskdir::{Shelf, TaskFolder};
 
 use super::agenda::{Agenda, Waiting};
 use super::clock::{Clock, JumpWatch, SILENCE};
@@ -29,10 +28,6 @@ use super::{Event, watch as folder_watch};
 
 /// Hints that come within this time lead to one rescan.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Without any hint tasks/ is looked through this often all the same.
-const RESCAN_EVERY: Duration = Duration::from_secs(60);
-/// Where tasks/ cannot be watched it is looked through this often.
-const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
 /// Events that may wait for the loop.
 const INBOX: usize = 4_096;
 
@@ -59,6 +54,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     }
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
+    store.set_keep(Keep { pages_a_run: config.pages.a_run, bad_runs: config.pages.bad_runs });
     for (run, task) in store.interrupted(Utc::now())? {
         tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
     }
@@ -84,22 +80,23 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     Ok(())
 }
 
-struct Service {
-    config: Arc<Config>,
-    runner: Runner,
-    events: mpsc::Sender<Event>,
-    shelf: Shelf,
-    agenda: Agenda,
+/// The daemon's whole state. Only its loop touches it.
+pub(super) struct Service {
+    pub(super) config: Arc<Config>,
+    pub(super) runner: Runner,
+    pub(super) events: mpsc::Sender<Event>,
+    pub(super) shelf: Shelf,
+    pub(super) agenda: Agenda,
     /// Who waits at the socket for which task's next end.
-    listeners: HashMap<TaskName, Vec<Replies>>,
+    pub(super) listeners: HashMap<TaskName, Vec<Replies>>,
     /// Templates as this daemon has last seen or written them: only a person's change starts a run.
-    templates: BTreeMap<TaskName, Option<String>>,
-    watched: bool,
-    rescan_at: Instant,
-    jumps: JumpWatch,
-    stopping: watch::Sender<bool>,
+    pub(super) templates: BTreeMap<TaskName, Option<String>>,
+    pub(super) watched: bool,
+    pub(super) rescan_at: Instant,
+    pub(super) jumps: JumpWatch,
+    pub(super) stopping: watch::Sender<bool>,
     /// Set by SIGTERM: when the children that still run are ended.
-    stop_by: Option<Instant>,
+    pub(super) stop_by: Option<Instant>,
 }
 
 impl Service {
@@ -185,143 +182,8 @@ impl Service {
         Ok(())
     }
 
-    /// Puts a due run in line and plans the next.
-    async fn fall_due(&mut self, name: TaskName, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let Some(folder) = self.folder(&name) else { return Ok(()) };
-        let schedule = &folder.task.schedule;
-        if !self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap) {
-            tracing::warn!(task = %name, "skipped: the run before is still going");
-        }
-        let next = due::missed(schedule, slot, now, &name).map(|missed| missed.next);
-        self.promise_planned(name, next).await
-    }
-
-    /// Keeps the next due time in the store, so that a restart knows what was promised.
-    async fn promise_planned(&mut self, name: TaskName, planned: Result<Due, DueError>) -> Result<(), StoreError> {
-        if let Err(error) = &planned {
-            tracing::error!(task = %name, "no next run: {error}");
-        }
-        self.promise(name, planned.ok()).await
-    }
-
-    async fn promise(&mut self, name: TaskName, due: Option<Due>) -> Result<(), StoreError> {
-        match due {
-            Some(due) => self.agenda.plan(name.clone(), due),
-            None => self.agenda.forget(&name),
-        }
-        let slot = due.map(|due| due.slot.0);
-        self.runner.keeper.ask(move |store| store.set_next_due(&name, slot)).await
-    }
-
-    async fn plan_all_anew(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let folders: Vec<Arc<TaskFolder>> = self.shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
-        for folder in folders {
-            if let Some(due) = self.agenda.planned(&folder.name) {
-                self.resume(&folder, Some(due.slot.0), now).await?;
-            }
-        }
-        Ok(())
-    }
-
-    fn folder(&self, name: &TaskName) -> Option<Arc<TaskFolder>> {
+    pub(super) fn folder(&self, name: &TaskName) -> Option<Arc<TaskFolder>> {
         self.shelf.get(name)?.good.clone()
-    }
-
-    async fn rescan(&mut self) -> Result<(), StoreError> {
-        self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
-        let changes = self.shelf.rescan();
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let known = self.runner.keeper.ask(|store| store.tasks()).await?;
-        let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
-        for change in changes {
-            match change {
-                Change::Added(name) | Change::Edited(name) => self.take_in(name.clone(), known.get(&name)).await?,
-                Change::Broken(name) => self.note_problem(name).await?,
-                Change::Removed(name) => {
-                    tracing::info!(task = %name, "the folder is gone; its published rows stay");
-                    self.agenda.forget(&name);
-                    self.templates.remove(&name);
-                    self.runner.keeper.ask(move |store| store.forget_task(&name, Utc::now())).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A new or changed folder: remembered, planned, and run at once where that is what a person expects.
-    async fn take_in(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
-        let Some(folder) = self.folder(&name) else { return Ok(()) };
-        let now = Utc::now();
-        let title = folder.task.title.clone();
-        let task = name.clone();
-        self.runner
-            .keeper
-            .ask(move |store| {
-                store.remember_task(&task, title.as_deref(), now)?;
-                store.set_problem(&task, None)
-            })
-            .await?;
-        let before = self.templates.insert(name.clone(), folder.template.clone());
-        if !folder.task.enabled || known.is_some_and(|row| row.paused) {
-            return self.promise(name, None).await;
-        }
-        let relabelled = before.is_some_and(|before| before != folder.template && folder.template.is_some());
-        let never_ran = known.is_none_or(|row| row.last_run.is_none());
-        if relabelled || never_ran {
-            tracing::info!(task = %name, "{}", if relabelled { "a new template" } else { "a new task" });
-            let trigger = if relabelled { Trigger::Learned } else { Trigger::Schedule };
-            self.agenda.now(name.clone(), trigger);
-            let planned = due::next_due(&folder.task.schedule, now, &name);
-            return self.promise_planned(name, planned).await;
-        }
-        self.resume(&folder, known.and_then(|row| row.next_due), now).await
-    }
-
-    /// Goes on where the schedule stood: what was missed is made up once, if it is not too old; what is promised is kept,
-    /// unless the clock or the schedule was changed so that it lies too far ahead.
-    async fn resume(
-        &mut self,
-        folder: &TaskFolder,
-        promised: Option<DateTime<Utc>>,
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
-        match (promised, due::next_due(schedule, now, &name)) {
-            (Some(slot), _) if slot <= now => self.make_up(folder, Slot(slot), now).await,
-            (Some(slot), Ok(fresh)) if schedule.cron.is_none() && slot <= fresh.slot.0 => {
-                let start_at = due::start_at(schedule, Slot(slot), &name);
-                self.promise(name, Some(Due { slot: Slot(slot), start_at })).await
-            }
-            (_, planned) => self.promise_planned(name, planned).await,
-        }
-    }
-
-    async fn make_up(&mut self, folder: &TaskFolder, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
-        let missed = due::missed(schedule, slot, now, &name);
-        let newest = missed.as_ref().ok().and_then(|it| it.make_up).unwrap_or(slot);
-        if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
-            tracing::info!(task = %name, "makes up the run of {}", newest.0);
-            self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
-        } else {
-            tracing::warn!(task = %name, "the run of {} was missed and is too old to be made up", newest.0);
-        }
-        self.promise_planned(name, missed.map(|it| it.next)).await
-    }
-
-    async fn note_problem(&mut self, name: TaskName) -> Result<(), StoreError> {
-        let Some(entry) = self.shelf.get(&name) else { return Ok(()) };
-        let Some(problem) = entry.problem.as_ref().map(ToString::to_string) else { return Ok(()) };
-        tracing::warn!(task = %name, "{problem}");
-        self.runner
-            .keeper
-            .ask(move |store| {
-                store.remember_task(&name, None, Utc::now())?;
-                store.set_problem(&name, Some(&problem))
-            })
-            .await
     }
 
     fn asked_to_run(&mut self, name: TaskName, replies: Replies) {

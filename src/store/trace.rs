@@ -67,11 +67,6 @@ impl Store {
         }
         Ok(pages)
     }
-
-    /// The newest run of a task whose pages are kept, good or bad.
-    pub fn run_with_pages(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
-        Ok(runs_with_pages(&self.connection, task)?.into_iter().next().map(|(run, _)| run))
-    }
 }
 
 /// Keeps the pages of the last good run that has any, and of the last few bad ones.

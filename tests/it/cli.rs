@@ -111,6 +111,34 @@ fn a_label_can_be_given_on_the_command_line_and_a_wrong_one_changes_nothing() {
 }
 
 #[test]
+fn an_error_page_is_never_offered_as_the_list() {
+    let stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
+    let good = stage.read("tasks/practice-shop/task.toml");
+    stage.write("tasks/practice-shop/task.toml", &good.replace("/products", "/bad/404"));
+    assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 1);
+    let offered = stage.pieme(&["label", "practice-shop", "--json"]).json();
+    assert!(offered["url"].as_str().is_some_and(|it| it.ends_with("/products")), "{}", offered["url"]);
+    assert_eq!(offered["candidates"][0]["rows"], 12);
+}
+
+#[test]
+fn every_stage_of_learning_can_be_looked_at() {
+    let stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    assert_eq!(stage.pieme(&["explain", "practice-shop"]).code, 1, "it has seen no page yet");
+    assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
+    for (place, what) in [("tokens", "<li"), ("rows", "12 rows"), ("template", "{price}"), ("records", "similarity")] {
+        let said = stage.pieme(&["explain", "practice-shop", "--stage", place]);
+        assert_eq!(said.code, 0, "{place}: {}", said.stderr);
+        assert!(said.stdout.contains(what), "{place}: {}", said.stdout);
+        assert!(stage.pieme(&["explain", "practice-shop", "--stage", place, "--json"]).json().is_object());
+    }
+    assert_eq!(stage.pieme(&["explain", "no/such/page.html"]).code, 2);
+}
+
+#[test]
 fn a_reader_who_leaves_early_is_no_error() {
     let stage = Stage::new();
     stage.drop_folder("practice-shop");
