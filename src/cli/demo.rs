@@ -153,12 +153,15 @@ async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), Complaint
 
 fn explain(site: &Site, folder: &Path) {
     let config = folder.join("config.toml");
+    // As it was typed: on a fresh clone `pieme` is not on the path.
+    let pieme = std::env::args().next().unwrap_or_else(|| "pieme".to_owned());
     out::say(format!(
         "
-Look at the rows       pieme --config {config} records practice-shop
+In another terminal (each task runs again within half a minute, or at once with `run`):
+Look at the rows       {pieme} --config {config} records practice-shop
 Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
-See it noticed         pieme --config {config} status
-Mend it                pieme --config {config} label practice-shop
+See it noticed         {pieme} --config {config} run practice-shop; {pieme} --config {config} status
+Mend it                {pieme} --config {config} label practice-shop
 Query the rows         sqlite3 {db} 'SELECT * FROM \"practice-shop\" LIMIT 3'
 
 The table is shown again when it changes. Ctrl-C ends the demo.

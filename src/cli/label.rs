@@ -35,8 +35,9 @@ pub struct Args {
     no_run: bool,
 }
 
-const SHOWN_ROWS: usize = 4;
-const CELL_WIDTH: usize = 24;
+const SHOWN_ROWS: usize = 3;
+const SHOWN_COLUMNS: usize = 7;
+const CELL_WIDTH: usize = 20;
 
 impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
@@ -105,17 +106,13 @@ fn ask(proposal: &Proposal) -> Result<Choice, Complaint> {
     }
     out::say(format!("{}\n", out::cell(proposal.page.url.as_str(), 200)));
     if let Some(last_good) = &proposal.last_good {
-        out::say(format!("Last good rows ({}):\n{}\n", last_good.rows.len(), sample(last_good, &last_good.columns)));
+        let names: Vec<Option<String>> = last_good.columns.iter().cloned().map(Some).collect();
+        out::say(format!("Last good rows ({}):\n{}\n", last_good.rows.len(), sample(last_good, &names)));
     }
     for (place, candidate) in proposal.candidates.iter().enumerate() {
-        let names: Vec<String> = candidate.template.columns().iter().map(|it| it.name.clone()).collect();
-        out::say(format!(
-            "[{}] {} rows, {}\n{}\n",
-            place + 1,
-            candidate.table.rows.len(),
-            candidate.method,
-            sample(&candidate.table, &names)
-        ));
+        let rows = candidate.table.rows.len();
+        let shown = sample(&candidate.table, &proposal.names(place));
+        out::say(format!("[{}] {rows} rows ({})\n{shown}\n", place + 1, candidate.method));
     }
     let most = proposal.candidates.len();
     let pick = loop {
@@ -134,10 +131,15 @@ fn ask(proposal: &Proposal) -> Result<Choice, Complaint> {
 
 fn ask_names(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
     let mut names = proposal.names(pick);
+    let kept: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+    let more = names.len() - kept.len();
+    let question =
+        format!("\nColumns: {}\n[Enter = yes, e = name and choose them, {more} more among them] ", kept.join(", "));
+    if prompt(&question)? != "e" {
+        return Ok(Choice { pick, names });
+    }
     let candidate = &proposal.candidates[pick];
-    out::say(
-        "\nName the columns: Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.",
-    );
+    out::say("Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.");
     for (column, name) in names.iter_mut().enumerate() {
         let mut values: Vec<&str> =
             candidate.table.rows.iter().filter_map(|row| row.cells[column].as_deref()).collect();
@@ -166,11 +168,19 @@ fn prompt(question: &str) -> Result<String, Complaint> {
     }
 }
 
-fn sample(table: &Table, names: &[String]) -> String {
-    let header: Vec<&str> = names.iter().map(String::as_str).collect();
+/// The first rows under the names that are proposed, as many columns as a terminal is wide.
+fn sample(table: &Table, names: &[Option<String>]) -> String {
+    let wanted: Vec<(usize, &str)> =
+        names.iter().enumerate().filter_map(|(column, name)| Some((column, name.as_deref()?))).collect();
+    let mut header: Vec<&str> = wanted.iter().take(SHOWN_COLUMNS).map(|&(_, name)| name).collect();
+    let more = format!("+{} more", wanted.len().saturating_sub(SHOWN_COLUMNS));
+    if wanted.len() > SHOWN_COLUMNS {
+        header.push(&more);
+    }
     let mut shown = out::table(&header);
     for row in table.rows.iter().take(SHOWN_ROWS) {
-        shown.add_row(row.cells.iter().map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
+        let cell = |&(column, _): &(usize, &str)| out::cell(row.cells[column].as_deref().unwrap_or(""), CELL_WIDTH);
+        shown.add_row(wanted.iter().take(SHOWN_COLUMNS).map(cell));
     }
     shown.to_string()
 }
