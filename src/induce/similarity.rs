@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::features::sample;
 use super::leaf::class_step;
 use super::template::{Part, Variant};
-use crate::page::{NodeId, Tree};
 use crate::page::tokens::{Span, TokenKind, Tokens};
+use crate::page::{NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
 /// pages of the same template and rejects 98 % of pages of other sites (learn-notes 3).

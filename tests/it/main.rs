@@ -1,1 +1,3 @@
-fn main() {}
+//! The tests that need more than one module: one binary, a file a subject.
+
+mod induce;
