@@ -1,5 +1,5 @@
-//! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements
-//! (roll up).
+//! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements and
+//! lines (roll up), what stands behind a label, and the heading above.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,50 +7,76 @@ use serde::{Deserialize, Serialize};
 
 use super::features::sample;
 use super::find::View;
+use super::layout;
 use super::leaf::{Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
-use super::split::{self, Cut};
+use super::split::{self, Cut, Pieces};
 use super::template::{Slot, Source, Variant};
 use crate::page::tokens::{Span, TokenKind};
 
-/// How a column is made that is not a slot as it stands.
+/// How a column is made that is not a slot as it stands. Places count from 0, or from the end: -1 is the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recipe {
-    /// A piece of a slot's text, counted from 0, or from the end: -1 is the last.
-    Piece { slot: usize, cut: Cut, index: i32 },
+    /// From one piece of a slot's text to another.
+    Piece { slot: usize, cut: Cut, first: i32, last: i32 },
     /// The whole text of the nth element with this class path.
     Element { path: String, nth: u32 },
     /// The texts of all elements with this class path.
     Elements { path: String },
+    /// A line of the nth element with this class path; without a path, of the row.
+    Line { path: String, nth: u32, line: i32 },
+    /// What stands behind this label.
+    Label { label: String },
+    /// The heading above the row.
+    Heading,
 }
 
 impl Recipe {
     pub fn slot(&self) -> Option<usize> {
         match self {
             Recipe::Piece { slot, .. } => Some(*slot),
-            Recipe::Element { .. } | Recipe::Elements { .. } => None,
+            Recipe::Element { .. }
+            | Recipe::Elements { .. }
+            | Recipe::Line { .. }
+            | Recipe::Label { .. }
+            | Recipe::Heading => None,
+        }
+    }
+
+    fn path(&self) -> Option<&str> {
+        match self {
+            Recipe::Element { path, .. } | Recipe::Elements { path } | Recipe::Line { path, .. } => Some(path),
+            Recipe::Piece { .. } | Recipe::Label { .. } | Recipe::Heading => None,
         }
     }
 }
 
 /// Columns of a template at most, derived ones included.
 const MAX_COLUMNS: usize = 240;
-/// An element is rolled up when at least this share of the rows has it.
+/// An element or line is rolled up when at least this share of the rows has it.
 const MIN_PRESENCE: f64 = 0.3;
+/// Lines of one element, from the start and from the end.
+const MAX_LINES: i32 = 8;
+const LAST_LINES: i32 = 3;
 
 /// A row and what the aligner said of it.
 pub struct LaidRow {
     pub span: Span,
     pub leaves: Vec<Leaf>,
     pub cells: Vec<Option<usize>>,
+    pub heading: Option<String>,
 }
 
 /// Finds the variant's sources, and says of each whether it is hidden at first: constants are, and all derived columns.
 pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mut Paths) -> Vec<bool> {
-    let mut candidates: Vec<Source> = (0..variant.slots.len()).map(Source::Slot).collect();
-    candidates.extend(pieces(&variant.slots, rows));
-    candidates.extend(elements(view, rows, paths));
-    let candidates: Vec<Option<Source>> = candidates.into_iter().map(Some).collect();
+    let rows: Vec<&LaidRow> = sample(&rows.iter().collect::<Vec<_>>());
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let mut derived = pieces(&variant.slots, &rows);
+    derived.extend(elements(view, &spans, paths));
+    derived.extend(layout::labels(view, &spans).into_iter().map(|label| Recipe::Label { label }));
+    derived.extend(is_headed(&rows).then_some(Recipe::Heading));
+    let slots = (0..variant.slots.len()).map(Source::Slot);
+    let candidates: Vec<Option<Source>> = slots.chain(derived.into_iter().map(Source::Derived)).map(Some).collect();
     let filler = Filler::new(&candidates, paths);
     let table: Vec<Vec<Option<String>>> = rows.iter().map(|row| filler.fill(view, row, paths)).collect();
     let mut seen = HashSet::new();
@@ -58,11 +84,9 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
     for (j, source) in candidates.iter().flatten().enumerate() {
         let values = table.iter().map(|row| row[j].as_deref());
         let is_slot = matches!(source, Source::Slot(_));
-        if hidden.len() >= MAX_COLUMNS || values.clone().all(|value| value.is_none()) {
-            continue;
-        }
-        // Slots stay even when they say the same; what is derived must say something new.
-        if seen.insert(column_print(values)) || is_slot {
+        // Slots stay even when they say the same; what is derived must say something, and something new.
+        let is_new = seen.insert(column_print(values.clone())) && values.flatten().next().is_some();
+        if (is_new || is_slot) && hidden.len() < MAX_COLUMNS {
             hidden.push(!is_slot || is_constant(source, variant));
             variant.sources.push(Some(source.clone()));
         }
@@ -86,48 +110,58 @@ fn column_print<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {
     })
 }
 
-fn pieces(slots: &[Slot], rows: &[LaidRow]) -> Vec<Source> {
-    let mut sources = Vec::new();
+fn pieces(slots: &[Slot], rows: &[&LaidRow]) -> Vec<Recipe> {
+    let mut recipes = Vec::new();
     for (slot, _) in slots.iter().enumerate().filter(|(_, slot)| slot.kind == LeafKind::Text) {
         let values: Vec<&str> =
             rows.iter().filter_map(|row| Some(row.leaves[row.cells[slot]?].value.as_str())).collect();
-        for cut in split::cuts(&values) {
-            let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
-            let most = counts.iter().copied().max().unwrap_or(0).min(split::MAX_PIECES);
-            let ends_vary = counts.iter().any(|&count| count != counts[0]);
-            let from_end = if ends_vary { -2..0 } else { 0..0 };
-            for index in (0..most as i32).chain(from_end) {
-                sources.push(Source::Derived(Recipe::Piece { slot, cut: cut.clone(), index }));
-            }
+        for (cut, places) in split::cuts(&values) {
+            let made = places.into_iter().map(|(first, last)| Recipe::Piece { slot, cut: cut.clone(), first, last });
+            recipes.extend(made);
         }
     }
-    sources
+    recipes
 }
 
-/// Elements of the rows that hold text: one by one, and those with the same class path together.
-fn elements(view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> Vec<Source> {
-    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let sampled = sample(&spans);
+/// Several rows under one heading, and more than one heading.
+fn is_headed(rows: &[&LaidRow]) -> bool {
+    let headings: Vec<&str> = rows.iter().filter_map(|row| row.heading.as_deref()).collect();
+    let distinct: HashSet<&str> = headings.iter().copied().collect();
+    distinct.len() >= 2 && distinct.len() < headings.len()
+}
+
+/// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
+fn elements(view: &View<'_>, rows: &[Span], paths: &mut Paths) -> Vec<Recipe> {
     let mut order: Vec<(PathId, u32)> = Vec::new();
-    let mut counts: HashMap<(PathId, u32), usize> = HashMap::new();
-    for &row in &sampled {
-        for (path, nth, _) in elements_of(view, row, paths) {
+    // Of each element: in how many rows it is, and its lines in all of them.
+    let mut counts: HashMap<(PathId, u32), (usize, usize)> = HashMap::new();
+    for &row in rows {
+        let whole = (PathId::TOP, 0, row);
+        for (path, nth, span) in std::iter::once(whole).chain(elements_of(view, row, paths)) {
             let count = counts.entry((path, nth)).or_default();
-            if *count == 0 {
+            if count.0 == 0 {
                 order.push((path, nth));
             }
-            *count += 1;
+            count.0 += 1;
+            count.1 += layout::lines(view, span, false).len();
         }
     }
-    let often = |key: &(PathId, u32)| counts[key] as f64 >= MIN_PRESENCE * sampled.len() as f64;
-    let mut sources: Vec<Source> = Vec::new();
-    for key in order.iter().filter(|key| often(key)) {
-        sources.push(Source::Derived(Recipe::Element { path: paths.print(key.0), nth: key.1 }));
+    order.retain(|key| counts[key].0 as f64 >= MIN_PRESENCE * rows.len() as f64);
+    let mut recipes: Vec<Recipe> = Vec::new();
+    for &(path, nth) in order.iter().filter(|key| key.0 != PathId::TOP) {
+        recipes.push(Recipe::Element { path: paths.print(path), nth });
     }
     for (path, _) in order.iter().filter(|key| key.1 == 0 && counts.contains_key(&(key.0, 1))) {
-        sources.push(Source::Derived(Recipe::Elements { path: paths.print(*path) }));
+        recipes.push(Recipe::Elements { path: paths.print(*path) });
     }
-    sources
+    for &(path, nth) in &order {
+        let (present, lines) = counts[&(path, nth)];
+        if lines * 2 > present * 3 {
+            let places = (0..MAX_LINES).chain(-LAST_LINES..0);
+            recipes.extend(places.map(|line| Recipe::Line { path: paths.print(path), nth, line }));
+        }
+    }
+    recipes
 }
 
 /// Of each element of the row with text: its class path, how many like it came before, and its stretch.
@@ -163,35 +197,69 @@ pub struct Filler<'a> {
     /// Of each source that is about elements: their path.
     paths: Vec<PathId>,
     needs_elements: bool,
+    needs_lines: bool,
 }
 
 impl<'a> Filler<'a> {
     pub fn new(sources: &'a [Option<Source>], paths: &mut Paths) -> Filler<'a> {
-        let path = |source: &Option<Source>| match source {
-            Some(Source::Derived(Recipe::Element { path, .. } | Recipe::Elements { path })) => paths.parse(path),
-            _ => PathId::TOP,
+        let recipes = |source: &'a Option<Source>| match source {
+            Some(Source::Derived(recipe)) => Some(recipe),
+            _ => None,
         };
-        let paths: Vec<PathId> = sources.iter().map(path).collect();
-        let needs_elements = paths.iter().any(|&path| path != PathId::TOP);
-        Filler { sources, paths, needs_elements }
+        let needs_elements = sources.iter().filter_map(recipes).any(|recipe| recipe.path().is_some());
+        let needs_lines = sources.iter().filter_map(recipes).any(|recipe| matches!(recipe, Recipe::Label { .. }));
+        let path = |source| recipes(source).and_then(Recipe::path).map_or(PathId::TOP, |path| paths.parse(path));
+        Filler { sources, paths: sources.iter().map(path).collect(), needs_elements, needs_lines }
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
-        let elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
-        let slot = |slot: usize| row.cells.get(slot).copied().flatten().map(|leaf| row.leaves[leaf].value.as_str());
-        let cell = |(source, &wanted): (&Option<Source>, &PathId)| match source.as_ref()? {
-            Source::Slot(it) => slot(*it).map(str::to_owned),
-            Source::Derived(Recipe::Piece { slot: it, cut, index }) => cut.piece(slot(*it)?, *index),
-            Source::Derived(Recipe::Element { nth, .. }) => {
-                let (_, _, span) = elements.iter().find(|&&(path, it, _)| path == wanted && it == *nth)?;
-                Some(text(&view.tokens, *span))
-            }
-            Source::Derived(Recipe::Elements { .. }) => {
-                let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
-                let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
-                (!parts.is_empty()).then(|| parts.join(" "))
-            }
+        let mut elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
+        elements.push((PathId::TOP, 0, row.span));
+        let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
+        let mut cutter = Cutter { row, last: None };
+        let nth_of = |wanted: PathId, nth: u32| {
+            elements.iter().find(|&&(path, it, _)| path == wanted && it == nth).map(|&(_, _, span)| span)
+        };
+        let cell = |(source, &wanted): (&'a Option<Source>, &PathId)| match source.as_ref()? {
+            Source::Slot(slot) => cutter.value(*slot).map(str::to_owned),
+            Source::Derived(recipe) => match recipe {
+                Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last),
+                Recipe::Element { nth, .. } => Some(text(&view.tokens, nth_of(wanted, *nth)?)),
+                Recipe::Elements { .. } => {
+                    let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
+                    let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
+                    (!parts.is_empty()).then(|| parts.join(", "))
+                }
+                Recipe::Line { nth, line, .. } => {
+                    let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
+                    Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
+                }
+                Recipe::Label { label } => layout::labelled(view, &lines, label),
+                Recipe::Heading => row.heading.clone(),
+            },
         };
         self.sources.iter().zip(&self.paths).map(cell).collect()
+    }
+}
+
+/// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
+struct Cutter<'r> {
+    row: &'r LaidRow,
+    last: Option<(usize, &'r Cut, Pieces)>,
+}
+
+impl<'r> Cutter<'r> {
+    fn value(&self, slot: usize) -> Option<&'r str> {
+        self.row.cells.get(slot).copied().flatten().map(|leaf| self.row.leaves[leaf].value.as_str())
+    }
+
+    fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<String> {
+        let value = self.value(slot)?;
+        if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
+            self.last = Some((slot, cut, cut.pieces(value)));
+        }
+        let (_, _, pieces) = self.last.as_ref()?;
+        let (first, last) = (split::place(first, pieces.len())?, split::place(last, pieces.len())?);
+        (first <= last).then(|| value[pieces[first].0..pieces[last].1].to_owned())
     }
 }

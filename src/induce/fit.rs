@@ -1,11 +1,12 @@
 //! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{View, row_sets};
+use super::layout;
 use super::leaf::{Paths, leaves};
 use super::profile::Profile;
 use super::similarity;
@@ -73,8 +74,37 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     } else {
         similarity::of_rows(&view.tokens, variant, &rows)
     };
-    let rows = rows.into_iter().map(|row| fitter.lay(row)).collect();
+    let headings = layout::headings(view, &rows);
+    let rows = rows.into_iter().zip(headings).map(|(row, heading)| fitter.lay(row, heading)).collect();
     Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+}
+
+/// Rows may fit worse than [`MIN_QUALITY`] where rows of the list itself did; or must fit better, where neighbours that are
+/// not of the list do too. Bounded, for the next page may be a little different.
+const LOWEST_FLOOR: f64 = 0.3;
+const HIGHEST_FLOOR: f64 = 0.6;
+
+/// How well a row must fit to belong to the list, from the rows that do and their neighbours that do not.
+pub fn floor(variant: &Variant, view: &View<'_>, rows: &[Span]) -> f64 {
+    let mut fitter = Fitter::new(variant, view);
+    let inside = sample(rows).into_iter().map(|row| fitter.quality(row)).fold(1.0, f64::min);
+    let outside = sample(&neighbours(view, rows)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
+    if outside < inside && outside > LOWEST_FLOOR {
+        ((inside + outside) / 2.0).clamp(LOWEST_FLOOR, HIGHEST_FLOOR)
+    } else {
+        (0.95 * inside).clamp(LOWEST_FLOOR, MIN_QUALITY)
+    }
+}
+
+/// Siblings of the rows that are no rows, where each row is one element.
+fn neighbours(view: &View<'_>, rows: &[Span]) -> Vec<Span> {
+    let tree = view.tree();
+    let roots = rows.iter().map(|row| view.tokens.list[row.start as usize].node);
+    let mut parents: Vec<NodeId> = roots.filter_map(|node| tree.parent(node)).collect();
+    parents.dedup();
+    let taken: HashSet<Span> = rows.iter().copied().collect();
+    let siblings = parents.into_iter().take(60).flat_map(|parent| view.items(parent)).map(|node| view.span(node));
+    siblings.filter(|span| !taken.contains(span) && view.tokens.weight(*span) > 0).collect()
 }
 
 struct Fitter<'v, 't> {
@@ -91,10 +121,10 @@ impl<'v, 't> Fitter<'v, 't> {
         Fitter { view, aligner: Aligner::new(columns), paths, qualities: HashMap::new() }
     }
 
-    fn lay(&mut self, span: Span) -> LaidRow {
+    fn lay(&mut self, span: Span, heading: Option<String>) -> LaidRow {
         let leaves = leaves(&self.view.tokens, span, &mut self.paths);
         let cells = self.aligner.align(&leaves, &mut self.paths);
-        LaidRow { span, leaves, cells }
+        LaidRow { span, leaves, cells, heading }
     }
 
     fn quality(&mut self, span: Span) -> f64 {
@@ -123,13 +153,12 @@ impl<'v, 't> Fitter<'v, 't> {
     }
 
     fn gain(&mut self, rows: &[Span], floor: f64) -> (f64, Vec<Span>) {
-        let floor = floor.max(MIN_QUALITY);
         let mut gain = 0.0;
         let mut kept = Vec::new();
         for &row in rows {
             let quality = self.quality(row);
             if quality >= floor {
-                gain += quality - MIN_QUALITY;
+                gain += (quality - MIN_QUALITY).max(0.0);
                 kept.push(row);
             }
         }

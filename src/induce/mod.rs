@@ -7,6 +7,7 @@ pub mod leaf;
 mod profile;
 pub mod align;
 mod assemble;
+mod layout;
 mod split;
 pub mod columns;
 pub mod template;
@@ -131,9 +132,12 @@ pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec
     let read: Vec<Vec<Leaf>> = set.rows.iter().map(|&row: &Span| leaves(&view.tokens, row, paths)).collect();
     let alignment = align(&read, paths);
     let mut variant = assemble::variant(view, set, &read, &alignment, paths);
-    let laid = set.rows.iter().zip(read).zip(alignment.cells);
-    let rows: Vec<LaidRow> = laid.map(|((&span, leaves), cells)| LaidRow { span, leaves, cells }).collect();
+    let headings = layout::headings(view, &set.rows);
+    let laid = set.rows.iter().zip(read).zip(alignment.cells).zip(headings);
+    let lay = |(((&span, leaves), cells), heading)| LaidRow { span, leaves, cells, heading };
+    let rows: Vec<LaidRow> = laid.map(lay).collect();
     let hidden = columns::find(view, &mut variant, &rows, paths);
+    variant.floor = fit::floor(&variant, view, &set.rows);
     (Template::new(variant, &hidden), rows)
 }
 

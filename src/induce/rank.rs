@@ -2,7 +2,7 @@
 
 use super::features::{Features, Meter, Paths};
 use super::find::{RowSet, View};
-use crate::page::tokens::{Span, Tokens};
+use crate::page::tokens::{Span, TokenKind, Tokens};
 
 /// A row set and what speaks for it.
 pub struct Ranked {
@@ -110,6 +110,7 @@ fn promote_fullest(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<
         let is_fuller = it.set.rows.len() > ranked[fullest].set.rows.len()
             && it.features.compact >= best.features.compact - NEARBY
             && contained(&view.tokens, &best.set.rows, &it.set.rows)
+            && all_rich(&view.tokens, &best.set.rows, &it.set.rows)
             && meter.row_sameness(&it.set.rows, Paths::Whole).into_iter().all(|sameness| sameness > ODD);
         if is_fuller {
             fullest = i;
@@ -118,6 +119,16 @@ fn promote_fullest(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<
     let mut it = ranked.remove(fullest);
     it.score = it.score.max(ranked.first().map_or(f64::NEG_INFINITY, |next| next.score));
     ranked.insert(0, it);
+}
+
+/// Every row of the fuller cut says three things, or half as many as the middling row, or as many as the poorest of the
+/// best cut: a total (“6 departures”) is as alike as a special record, but says less.
+fn all_rich(tokens: &Tokens<'_>, best: &[Span], fuller: &[Span]) -> bool {
+    let texts = |&row: &Span| tokens.slice(row).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let mut counts: Vec<usize> = fuller.iter().map(texts).collect();
+    counts.sort_unstable();
+    let poorest = best.iter().map(texts).min().unwrap_or(0);
+    counts[0] >= poorest.min(counts[counts.len() / 2].div_ceil(2)).min(3)
 }
 
 /// All rows of `few` are rows of `many`.

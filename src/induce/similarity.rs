@@ -1,9 +1,12 @@
 //! The 0.7 rule: how much of the template's tags a page's rows still show.
 
+use std::collections::HashSet;
+
 use super::features::sample;
+use super::leaf::class_step;
 use super::template::{Part, Variant};
-use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind, Tokens};
+use crate::page::{NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
 /// pages of the same template and rejects 98 % of pages of other sites (learn-notes 3).
@@ -17,11 +20,12 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     let mut template = Vec::new();
     flatten(&variant.parts, &mut template);
     template.truncate(MAX_TOKENS);
+    let known = known_steps(variant);
     let rows = sample(rows);
     if rows.is_empty() || template.is_empty() {
         return 0.0;
     }
-    let ratio = |&row: &Span| common(tokens, &template, row) as f64 / template.len() as f64;
+    let ratio = |&row: &Span| common(tokens, &template, &known, row) as f64 / template.len() as f64;
     rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
 }
 
@@ -46,32 +50,46 @@ fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     }
 }
 
+/// Tags with classes that the slots have been seen under: `tr.odd` and `tr.even` are both at home.
+fn known_steps(variant: &Variant) -> HashSet<&str> {
+    let paths = variant.slots.iter().flat_map(|slot| &slot.class_paths);
+    paths.flat_map(|(path, _)| path.split('/')).collect()
+}
+
 /// Length of the longest common subsequence.
-fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], row: Span) -> usize {
+fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], known: &HashSet<&str>, row: Span) -> usize {
     let mut best = vec![0_usize; template.len() + 1];
-    for token in tokens.slice(row).iter().take(MAX_TOKENS) {
+    for (i, token) in tokens.slice(row).iter().take(MAX_TOKENS).enumerate() {
+        let step = match token.kind {
+            TokenKind::Open => class_step(tokens.tree, token.node),
+            TokenKind::Close | TokenKind::Text | TokenKind::Line => String::new(),
+        };
+        let is_known = known.contains(step.as_str());
         let mut diagonal = 0;
         for (j, mark) in template.iter().enumerate() {
             let above = best[j + 1];
-            best[j + 1] = if matches(tokens, mark, token.kind, token.node) { diagonal + 1 } else { above.max(best[j]) };
+            let matches = match (mark, token.kind) {
+                (Mark::Open(tag, classes), TokenKind::Open) => {
+                    tokens.tree.tag(token.node) == *tag
+                        && (is_known || i == 0 && classes.is_empty() || wears(tokens.tree, token.node, classes))
+                }
+                (Mark::Close(tag), TokenKind::Close) => tokens.tree.tag(token.node) == *tag,
+                (Mark::Text, TokenKind::Text) => true,
+                _ => false,
+            };
+            best[j + 1] = if matches { diagonal + 1 } else { above.max(best[j]) };
             diagonal = above;
         }
     }
     best[template.len()]
 }
 
-/// A tag with classes matches where at least half of the template's classes are there: one more or less says “sold” or “new”.
-fn matches(tokens: &Tokens<'_>, mark: &Mark<'_>, kind: TokenKind, node: NodeId) -> bool {
-    let tree = tokens.tree;
-    match (mark, kind) {
-        (Mark::Open(tag, classes), TokenKind::Open) => {
-            tree.tag(node) == *tag && {
-                let there = classes.iter().filter(|class| tree.classes(node).any(|it| it == class.as_str())).count();
-                there * 2 >= classes.len()
-            }
-        }
-        (Mark::Close(tag), TokenKind::Close) => tree.tag(node) == *tag,
-        (Mark::Text, TokenKind::Text) => true,
-        _ => false,
+/// At least half of the classes are there: one more or less says “sold” or “new”. Where the template has none, there is
+/// none: another site's bare tags match everything otherwise.
+fn wears(tree: &Tree, node: NodeId, classes: &[String]) -> bool {
+    if classes.is_empty() {
+        return tree.classes(node).next().is_none();
     }
+    let there = classes.iter().filter(|class| tree.classes(node).any(|it| it == class.as_str())).count();
+    there * 2 >= classes.len()
 }

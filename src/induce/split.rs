@@ -1,122 +1,194 @@
-//! Cutting a text column at the signs and words that nearly all of its values share.
+//! Cutting a text column at the signs and words that nearly all of its values share, or at blanks.
 
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Where a text is cut: at these signs where they part words, and at these words.
+use super::profile::value_type;
+
+/// Where a text is cut: at these signs where they part words, at these words, at blanks. A cut with none of them only
+/// trims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signs: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blanks: bool,
 }
 
 /// A sign or word parts a column when this share of the distinct values has it (learn-notes 2.4).
 const NEARLY_ALL: f64 = 0.85;
-pub const MAX_PIECES: usize = 10;
-/// Values looked at, and characters of each: a cut that does not show in these does not show.
-const MAX_VALUES: usize = 200;
+const MAX_PIECES: usize = 10;
+/// Values with more words than this are prose, and words of prose are no columns.
+const MAX_WORDS: usize = 6;
+/// Characters of a value that are looked at.
 const MAX_CHARS: usize = 2_000;
 
-/// The ways to cut this column: at signs only (constant words stay values), and at constant words too.
-pub fn cuts(values: &[&str]) -> Vec<Cut> {
-    let mut distinct: Vec<&str> = Vec::new();
+/// Byte ranges of a value.
+pub type Pieces = Vec<(usize, usize)>;
+
+/// From which piece to which: from the start, or from the end when negative.
+pub type Place = (i32, i32);
+
+/// The ways to cut this column, each with the stretches of pieces that are worth a column.
+pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
     let mut seen = HashSet::new();
-    for &value in values {
-        if distinct.len() < MAX_VALUES && seen.insert(value) {
-            distinct.push(value);
-        }
-    }
+    let distinct: Vec<&str> = values.iter().copied().filter(|value| seen.insert(*value)).collect();
     if distinct.len() < 2 {
         return Vec::new();
     }
+    let (signs, words) = shared(&distinct);
+    let mut cuts = vec![Cut::default()];
+    if !signs.is_empty() {
+        cuts.push(Cut { signs: signs.clone(), ..Cut::default() });
+    }
+    if !words.is_empty() {
+        // At words only: the signs of a sentence stay in it (`“Be. Not seem.” Author: Ann`).
+        cuts.push(Cut { words: words.clone(), ..Cut::default() });
+        cuts.push(Cut { signs: signs.clone(), words, blanks: false });
+    }
+    let mut cuts: Vec<(Cut, Vec<Place>)> = cuts.into_iter().map(|cut| whole_pieces(cut, &distinct)).collect();
+    cuts.extend(by_words(Cut { signs, words: Vec::new(), blanks: true }, &distinct));
+    cuts
+}
+
+/// Signs and words that nearly all values have.
+fn shared(distinct: &[&str]) -> (String, Vec<String>) {
     let enough = |count: usize| count as f64 >= NEARLY_ALL * distinct.len() as f64;
     let mut signs: HashMap<char, usize> = HashMap::new();
     let mut words: HashMap<&str, usize> = HashMap::new();
-    for value in &distinct {
-        let parts: Vec<Piece<'_>> = scan(value);
-        let own_signs: HashSet<char> = parts.iter().filter_map(|part| part.sign()).collect();
-        let own_words: HashSet<&str> = parts.iter().filter_map(|part| part.word()).collect();
+    for value in distinct {
+        let parts = scan(value);
+        let own_signs: HashSet<char> = parts.iter().filter_map(Part::sign).collect();
+        let own_words: HashSet<&str> = parts.iter().filter_map(Part::word).collect();
         own_signs.into_iter().for_each(|sign| *signs.entry(sign).or_default() += 1);
         own_words.into_iter().for_each(|word| *words.entry(word).or_default() += 1);
     }
     let mut signs: Vec<char> = signs.into_iter().filter(|&(_, count)| enough(count)).map(|(sign, _)| sign).collect();
     signs.sort_unstable();
-    let signs: String = signs.into_iter().collect();
-    let mut words: Vec<String> =
-        words.into_iter().filter(|&(_, count)| enough(count)).map(|(word, _)| word.to_owned()).collect();
+    let words = words.into_iter().filter(|&(_, count)| enough(count));
+    let mut words: Vec<String> = words.map(|(word, _)| word.to_owned()).collect();
     words.sort_unstable();
-    let mut cuts = Vec::new();
-    if !signs.is_empty() {
-        cuts.push(Cut { signs: signs.clone(), words: Vec::new() });
+    (signs.into_iter().collect(), words)
+}
+
+fn whole_pieces(cut: Cut, values: &[&str]) -> (Cut, Vec<Place>) {
+    let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
+    let most = counts.iter().copied().max().unwrap_or(0).min(MAX_PIECES) as i32;
+    let mut places: Vec<Place> = (0..most).map(|i| (i, i)).collect();
+    if counts.iter().any(|&count| count != counts[0]) {
+        places.extend([(-1, -1), (-2, -2), (0, -2), (1, -1)]);
     }
-    if !words.is_empty() {
-        cuts.push(Cut { signs, words });
+    (cut, places)
+}
+
+/// Word by word where all values have as many; else a first or last word that is a number wherever it stands.
+fn by_words(cut: Cut, values: &[&str]) -> Option<(Cut, Vec<Place>)> {
+    let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
+    let count = counts[0];
+    if counts.iter().all(|&it| it == count) && (2..=MAX_WORDS).contains(&count) {
+        let last = count as i32 - 1;
+        let mut places: Vec<Place> = (0..=last).map(|i| (i, i)).collect();
+        places.extend((1..last).flat_map(|i| [(0, i), (i, last)]));
+        return Some((cut, places));
     }
-    cuts
+    let is_number = |value: &&str, place: i32| {
+        let pieces = cut.pieces(value);
+        let piece = super::split::place(place, pieces.len()).map(|at| &value[pieces[at].0..pieces[at].1]);
+        piece.is_some_and(|piece| matches!(value_type(piece), 1 | 2))
+    };
+    let mut places: Vec<Place> = Vec::new();
+    if values.iter().all(|value| is_number(value, 0)) {
+        places.extend([(0, 0), (1, -1)]);
+    }
+    if values.iter().all(|value| is_number(value, -1)) {
+        places.extend([(-1, -1), (0, -2)]);
+    }
+    (!places.is_empty()).then_some((cut, places))
+}
+
+/// The index that a place means in a list of this length.
+pub fn place(place: i32, length: usize) -> Option<usize> {
+    if place >= 0 {
+        Some(place as usize).filter(|&at| at < length)
+    } else {
+        length.checked_sub(place.unsigned_abs() as usize)
+    }
 }
 
 impl Cut {
-    /// What is left of the text between the cuts, trimmed, nothing empty.
-    pub fn pieces<'v>(&self, value: &'v str) -> Vec<&'v str> {
+    /// The byte ranges that are left between the cuts, trimmed, nothing empty.
+    pub fn pieces(&self, value: &str) -> Pieces {
         let mut pieces = Vec::new();
         let mut from = 0;
+        let mut push = |from: usize, to: usize| {
+            let (from, to) = self.trimmed(value, from, to);
+            if from < to {
+                pieces.push((from, to));
+            }
+        };
         for part in scan(value) {
             let cuts_here = match part.kind {
-                PieceKind::Sign(sign) => self.signs.contains(sign),
-                PieceKind::Word => self.words.iter().any(|word| word == part.text),
+                PartKind::Sign(sign) => self.signs.contains(sign),
+                PartKind::Word => self.words.iter().any(|word| word == part.text),
             };
             if cuts_here {
-                pieces.push(value[from..part.at].trim());
+                push(from, part.at);
                 from = part.at + part.text.len();
+            } else if self.blanks && matches!(part.kind, PartKind::Word) {
+                push(from, part.at);
+                from = part.at;
             }
         }
-        pieces.push(value[from..].trim());
-        pieces.retain(|piece| !piece.is_empty());
+        push(from, value.len());
         pieces
     }
 
-    pub fn piece(&self, value: &str, index: i32) -> Option<String> {
-        let pieces = self.pieces(value);
-        let place =
-            if index < 0 { pieces.len().checked_sub(index.unsigned_abs() as usize) } else { Some(index as usize) };
-        pieces.get(place?).map(|&piece| piece.to_owned())
+    fn trimmed(&self, value: &str, from: usize, to: usize) -> (usize, usize) {
+        let goes = |c: char| {
+            c.is_whitespace()
+                || self.signs.is_empty() && !self.blanks && matches!(c, ':' | ';' | ',' | '|' | '-' | '–' | '•' | '·')
+        };
+        let start = from + (to - from - value[from..to].trim_start_matches(goes).len());
+        (start, start + value[start..to].trim_end_matches(goes).len())
     }
 }
 
-struct Piece<'v> {
+struct Part<'v> {
     at: usize,
     text: &'v str,
-    kind: PieceKind,
+    kind: PartKind,
 }
 
-enum PieceKind {
+enum PartKind {
     Word,
     /// A sign that parts words here.
     Sign(char),
 }
 
-impl<'v> Piece<'v> {
+impl<'v> Part<'v> {
     fn sign(&self) -> Option<char> {
         match self.kind {
-            PieceKind::Sign(sign) => Some(sign),
-            PieceKind::Word => None,
+            PartKind::Sign(sign) => Some(sign),
+            PartKind::Word => None,
         }
     }
 
     fn word(&self) -> Option<&'v str> {
-        matches!(self.kind, PieceKind::Word).then_some(self.text)
+        matches!(self.kind, PartKind::Word).then_some(self.text)
     }
 }
 
 /// Words and parting signs of a text. A sign inside a word (5:38:56, 4/28/97, 704-0213) parts nothing, but brackets,
 /// currencies and bars always do.
-fn scan(value: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
+fn scan(value: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
     let mut word: Option<usize> = None;
     let mut before = ' ';
     let mut chars = value.char_indices().take(MAX_CHARS).peekable();
+    let mut end = 0;
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map_or(' ', |&(_, next)| next);
         let is_sign = !c.is_alphanumeric()
@@ -124,66 +196,55 @@ fn scan(value: &str) -> Vec<Piece<'_>> {
             && (always_parts(c) || before.is_whitespace() || after.is_whitespace());
         if is_sign || c.is_whitespace() {
             if let Some(start) = word.take() {
-                pieces.push(Piece { at: start, text: &value[start..at], kind: PieceKind::Word });
+                parts.push(Part { at: start, text: &value[start..at], kind: PartKind::Word });
             }
             if is_sign {
-                pieces.push(Piece { at, text: &value[at..at + c.len_utf8()], kind: PieceKind::Sign(c) });
+                parts.push(Part { at, text: &value[at..at + c.len_utf8()], kind: PartKind::Sign(c) });
             }
         } else if word.is_none() {
             word = Some(at);
         }
         before = c;
+        end = at + c.len_utf8();
     }
     if let Some(start) = word {
-        let end = value.char_indices().nth(MAX_CHARS).map_or(value.len(), |(at, _)| at);
-        pieces.push(Piece { at: start, text: &value[start..end], kind: PieceKind::Word });
+        parts.push(Part { at: start, text: &value[start..end], kind: PartKind::Word });
     }
-    pieces
+    parts
 }
 
 fn always_parts(c: char) -> bool {
-    matches!(
-        c,
-        '(' | ')'
-            | '['
-            | ']'
-            | '{'
-            | '}'
-            | '<'
-            | '>'
-            | '|'
-            | ';'
-            | '•'
-            | '·'
-            | '–'
-            | '—'
-            | '%'
-            | '$'
-            | '€'
-            | '£'
-            | '¥'
-            | '»'
-            | '«'
-    )
+    "()[]{}<>|;•·–—%$€£¥»«".contains(c)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(values: &[&str], expected: &[&[&str]]) {
-        let found: Vec<Vec<Vec<&str>>> =
-            cuts(values).iter().map(|cut| values.iter().map(|value| cut.pieces(value)).collect()).collect();
-        let firsts: Vec<String> = found.iter().map(|rows| rows[0].join(" | ")).collect();
-        let expected: Vec<String> = expected.iter().map(|pieces| pieces.join(" | ")).collect();
-        assert_eq!(firsts, expected, "{values:?}");
+    fn check(values: &[&str], expected: &[&str]) {
+        let found: Vec<String> = cuts(values)
+            .iter()
+            .flat_map(|(cut, places)| {
+                let pieces = cut.pieces(values[0]);
+                let piece = move |&(first, last): &Place| {
+                    let (first, last) = (place(first, pieces.len())?, place(last, pieces.len())?);
+                    (first <= last).then(|| values[0][pieces[first].0..pieces[last].1].to_owned())
+                };
+                places.iter().filter_map(piece).collect::<Vec<_>>()
+            })
+            .filter(|piece| piece != values[0])
+            .collect();
+        let mut seen = HashSet::new();
+        let distinct: Vec<&str> = found.iter().map(String::as_str).filter(|it| seen.insert(*it)).collect();
+        assert_eq!(distinct, expected, "{values:?}");
     }
 
     #[test]
     fn a_column_is_cut_at_what_all_values_share() {
-        check(&["Name: Ann", "Name: Bob"], &[&["Name", "Ann"], &["Ann"]]);
-        check(&["by Ann on Monday", "by Bob Ray on Friday"], &[&["Ann", "Monday"]]);
-        check(&["Paris (FR)", "Rome (IT)"], &[&["Paris", "FR"]]);
+        check(&["Name: Ann", "Name: Bob"], &["Name", "Ann"]);
+        check(&["Paris (FR)", "Rome (IT)"], &["Paris", "FR"]);
+        check(&["by Ann on Monday", "by Bob Ray on Friday"], &["Ann", "Monday"]);
+        check(&["“Be now.” Author: Ann", "“I, too.” Author: Bob Ray"], &["Be now.", "Author", "Ann", "“Be now.”"]);
     }
 
     #[test]
@@ -191,5 +252,11 @@ mod tests {
         check(&["5:38:56", "6:01:02"], &[]);
         check(&["4/28/97", "5/01/98"], &[]);
         check(&["704-0213", "222-5794"], &[]);
+    }
+
+    #[test]
+    fn values_of_equally_many_words_are_cut_word_by_word() {
+        check(&["4/28/97 5:38", "5/01/98 6:01"], &["4/28/97", "5:38"]);
+        check(&["3 Beds", "4 large Beds"], &["3", "Beds"]);
     }
 }

@@ -6,7 +6,7 @@ mod architecture;
 mod cli;
 mod daemon;
 mod docs;
-//mod induce;
+mod induce;
 mod robot;
 mod store;
 mod taskdir;
