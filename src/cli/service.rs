@@ -17,6 +17,9 @@ The log goes to the terminal, the journal or, as JSON lines, anywhere else; RUST
 Example:
   pieme-daemon --config config.toml";
 
+/// This very program, even after its file was replaced by a newer version: parent and child speak the same language.
+const ITSELF: &str = "/proc/self/exe";
+
 /// Keeps the tables of the tasks in tasks/ fresh
 #[derive(Parser)]
 #[command(name = "pieme-daemon", version, after_help = NOTES)]
@@ -33,13 +36,11 @@ pub fn main() -> ExitCode {
 fn run(args: Args) -> Done {
     let config = Config::find(args.config.as_deref())?;
     log::start(config.log.format).map_err(|error| Complaint::new(exit::FAILED, format!("the log: {error}")))?;
-    let program = std::env::current_exe()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("where is pieme-daemon itself? {error}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
-    runtime.block_on(daemon::run(config, program)).map_err(|error| {
+    runtime.block_on(daemon::run(config, PathBuf::from(ITSELF))).map_err(|error| {
         let code = match &error {
             DaemonError::Lock(_) => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,

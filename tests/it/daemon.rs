@@ -1,6 +1,7 @@
 //! The whole way: a dropped folder becomes published rows, and nothing is lost on the way.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
 use crate::stage::{Stage, is_alive, signal_process};
@@ -185,6 +186,53 @@ fn folders_are_edited_renamed_and_deleted_while_the_daemon_runs() {
     for view in ["renamed", SHOP] {
         assert_eq!(stage.sql(&format!("SELECT count(*) FROM \"{view}\"")), "48", "published rows outlive the folder");
     }
+}
+
+#[test]
+fn systemd_is_told_when_the_daemon_is_ready_alive_and_stopping() {
+    let mut stage = Stage::new();
+    let socket = stage.path("notify.sock");
+    let systemd = UnixDatagram::bind(&socket).expect("a socket");
+    systemd.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+    let socket = socket.display().to_string();
+    stage.start_daemon_with(&[("NOTIFY_SOCKET", &socket), ("WATCHDOG_USEC", "5000000")]);
+    let hears = |word: &str| {
+        let mut message = [0; 4096];
+        // The daemon says little: what is waited for is among its next messages.
+        (0..50).any(|_| {
+            let length = systemd.recv(&mut message).expect("a message within the time-out");
+            String::from_utf8_lossy(&message[..length]).contains(word)
+        })
+    };
+    assert!(hears("READY=1"));
+    assert!(hears("WATCHDOG=1"));
+    stage.signal_daemon("-TERM");
+    assert!(hears("STOPPING=1"));
+    assert_eq!(stage.daemon_ended(), Some(0));
+}
+
+#[test]
+fn a_second_daemon_on_the_same_state_is_refused() {
+    let mut stage = Stage::new();
+    stage.start_daemon();
+    let second = std::process::Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+        .arg("--config")
+        .arg(stage.path("config.toml"))
+        .output()
+        .expect("it starts");
+    assert_eq!(second.status.code(), Some(75));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another pieme-daemon"));
+}
+
+#[test]
+fn a_program_that_was_replaced_still_runs_its_tasks() {
+    let mut stage = Stage::new();
+    let program = stage.path("pieme-daemon");
+    fs::copy(env!("CARGO_BIN_EXE_pieme-daemon"), &program).expect("a copy");
+    stage.start_program(&program, &[]);
+    fs::remove_file(&program).expect("an upgrade removes the old file");
+    stage.drop_folder(SHOP);
+    stage.wait_for_state(SHOP, "ok");
 }
 
 /// Asks for a run without waiting for its end.

@@ -106,11 +106,21 @@ impl Stage {
 
     /// Starts the daemon and waits until it answers.
     pub fn start_daemon(&mut self) -> u32 {
+        self.start_daemon_with(&[])
+    }
+
+    /// The same, with something in its environment.
+    pub fn start_daemon_with(&mut self, environment: &[(&str, &str)]) -> u32 {
+        self.start_program(Path::new(env!("CARGO_BIN_EXE_pieme-daemon")), environment)
+    }
+
+    pub fn start_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log file");
-        let child = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+        let child = Command::new(program)
             .arg("--config")
             .arg(self.path("config.toml"))
             .env("RUST_LOG", "debug,hyper=warn")
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
