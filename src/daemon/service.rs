@@ -124,7 +124,6 @@ impl Service {
             let event = match timeout(SILENCE.min(until_rescan), inbox.recv()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                Err(_) if Instant::now() >= self.rescan_at => Event::Reload,
                 Err(_) => Event::Tick,
             };
             if last_tick.elapsed() >= SILENCE {
@@ -139,6 +138,13 @@ impl Service {
             }
             if let Err(error) = self.handle(event).await {
                 tracing::error!("{error}");
+            }
+            // Here and not as an event: hints that never stop must not put it off for ever.
+            if Instant::now() >= self.rescan_at && self.stop_by.is_none() {
+                if let Err(error) = self.rescan().await {
+                    tracing::error!("{error}");
+                }
+                self.start_waiting();
             }
             if self.stop_by.is_some() && self.agenda.running() == 0 {
                 return;
