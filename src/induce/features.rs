@@ -33,6 +33,10 @@ pub struct Features {
     /// Share of rows that are lines of a grid: their cells are the records.
     pub grid_lines: f64,
     pub rotation: f64,
+    /// Rows of a table that has a row of column titles.
+    pub titled: bool,
+    /// Rows of two or three tables of different lengths: more likely several lists than one.
+    pub joined: bool,
 }
 
 /// Measures row sets of one page; keeps what they share.
@@ -63,6 +67,8 @@ impl<'v, 't> Meter<'v, 't> {
             bare_links: self.bare_links(&sample),
             grid_lines: self.grid_lines(&sample),
             rotation: set.rotation,
+            titled: self.titled(&set.rows),
+            joined: self.joined(&set.rows),
         }
     }
 
@@ -125,6 +131,39 @@ impl<'v, 't> Meter<'v, 't> {
         let by_tag = tagged.map_or(0.0, |(steps, _)| if steps <= 4 { 1.0 } else { 0.6 });
         let by_name = named.map_or(0.0, |(steps, _)| if steps <= 3 { 1.0 } else { 0.5 });
         f64::max(by_tag, by_name)
+    }
+
+    /// The rows are `<tr>`, and their table has `<th>` in a row that is none of them.
+    fn titled(&self, rows: &[Span]) -> bool {
+        let tree = self.view.tree();
+        let root = self.view.tokens.list[rows[0].start as usize].node;
+        if tree.tag(root) != "tr" {
+            return false;
+        }
+        let Some(table) = tree.ancestors(root).find(|&node| tree.tag(node) == "table") else { return false };
+        let before = self.view.span(table).start..rows[0].start;
+        let titles = before.filter(|&i| {
+            let token = &self.view.tokens.list[i as usize];
+            token.kind == TokenKind::Open && tree.tag(token.node) == "th"
+        });
+        titles.take(2).count() == 2
+    }
+
+    /// Rows of two or three tables of clearly different lengths: a list set in columns has columns of one length, and a
+    /// list in many sections has many.
+    fn joined(&self, rows: &[Span]) -> bool {
+        let tree = self.view.tree();
+        let mut counts: HashMap<Option<NodeId>, usize> = HashMap::new();
+        for row in rows {
+            let root = self.view.tokens.list[row.start as usize].node;
+            if tree.tag(root) != "tr" || counts.len() > 3 {
+                return false;
+            }
+            *counts.entry(tree.ancestors(root).find(|&node| tree.tag(node) == "table")).or_default() += 1;
+        }
+        let most = counts.values().copied().max().unwrap_or(0);
+        let least = counts.values().copied().min().unwrap_or(0);
+        (2..=3).contains(&counts.len()) && most > least + 2
     }
 
     fn bare_links(&self, sample: &[Span]) -> bool {

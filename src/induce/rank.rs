@@ -24,6 +24,10 @@ const NAVIGATION: f64 = 0.9;
 const BARE_LINKS: f64 = 0.9;
 const GRID_LINES: f64 = 1.2;
 const ROTATION: f64 = 0.5;
+// Seen on pages with several tables (case counts of the day beside advice and contacts): the table with column titles is
+// wanted before bare ones, and one table before two run together.
+const TITLED: f64 = 0.7;
+const JOINED: f64 = 0.7;
 
 /// Keeps a logarithm finite where a measure is 0.
 const FLOOR: f64 = 0.001;
@@ -44,6 +48,8 @@ fn score(it: &Features) -> f64 {
         - if it.bare_links { BARE_LINKS } else { 0.0 }
         - GRID_LINES * it.grid_lines
         - ROTATION * it.rotation
+        + if it.titled { TITLED } else { 0.0 }
+        - if it.joined { JOINED } else { 0.0 }
 }
 
 /// All row sets, best first; of equals the one that starts earlier.

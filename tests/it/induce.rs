@@ -177,6 +177,7 @@ proptest! {
 
 /// A few small pages of the corpus: the first candidate has as many rows as the truth.
 #[test]
+#[allow(clippy::print_stderr, reason = "a test that was left out must say so")]
 fn corpus_pages_are_cut_into_the_right_rows() {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let corpus = std::env::var_os("PIEME_CORPUS").map_or(default, PathBuf::from).join("corpus");
