@@ -29,6 +29,11 @@ const ROTATION: f64 = 0.5;
 const TITLED: f64 = 0.7;
 const JOINED: f64 = 0.7;
 
+/// Below a few hundredths a smaller share of the page says little: a table of figures in a long article is small and is
+/// what people come for. With 0.03 instead of 0.001, and [`crate::page::tokens::TEXT_ITSELF`], the right list of 49 first
+/// captures of drift series is among five on 31 pages instead of 28, first on 27 instead of 25; nothing moves on the corpus.
+const COVERAGE_FLOOR: f64 = 0.03;
+
 /// Keeps a logarithm finite where a measure is 0.
 const FLOOR: f64 = 0.001;
 
@@ -37,7 +42,7 @@ fn score(it: &Features) -> f64 {
     // Saturating: the step from 2 to 5 rows, or from 1 to 3 varying slots, says more than the step from 50 to 100.
     let rows = 1.0 - (-(it.rows as f64 - 1.0) / 3.0).exp();
     let variety = 1.0 - (-it.variety / 1.5).exp();
-    COVERAGE * ln(it.coverage)
+    COVERAGE * (it.coverage + COVERAGE_FLOOR).ln()
         + SAMENESS * ln(it.sameness)
         + VARIETY * ln(variety)
         + ROWS * ln(rows)

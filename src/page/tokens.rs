@@ -34,6 +34,9 @@ pub struct Token {
 /// Text longer than this weighs no more: one long article must not outweigh a list (learn-notes 2.1).
 const MAX_WEIGHT: usize = 60;
 
+/// What any text weighs besides its length: a cell with one digit says as much as a word (see `induce/rank.rs`).
+pub const TEXT_ITSELF: u32 = 3;
+
 pub struct Tokens<'t> {
     pub tree: &'t Tree,
     pub list: Vec<Token>,
@@ -182,7 +185,7 @@ fn weigh(text: &str) -> (u32, u64) {
             length += word.chars().count() + usize::from(length > 0);
         }
     }
-    (length.min(MAX_WEIGHT) as u32, hasher.finish())
+    (length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF, hasher.finish())
 }
 
 fn is_left_out(tag: &str) -> bool {
@@ -229,6 +232,6 @@ mod tests {
         let tree = Tree::parse(&format!("<p>{}</p><p>abc  d</p>", "x".repeat(500)));
         let tokens = Tokens::new(&tree);
         let weights: Vec<u32> = tree.elements("p").map(|p| tokens.weight(tokens.span(p))).collect();
-        assert_eq!(weights, [60, 5]);
+        assert_eq!(weights, [60 + TEXT_ITSELF, 5 + TEXT_ITSELF]);
     }
 }
