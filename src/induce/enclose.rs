@@ -192,7 +192,7 @@ fn lines(view: &View<'_>, block: Span, matcher: &Matcher<'_, '_>, threshold: f64
 fn lines_of(view: &View<'_>, listing: Span) -> Vec<Span> {
     let mut start = listing.start + 1;
     let mut lines = Vec::new();
-    for i in start..listing.stop {
+    for i in listing.start + 1..listing.stop {
         let is_last = i + 1 == listing.stop;
         if is_last || view.tokens.list[i as usize].kind == TokenKind::Line {
             let stop = if is_last { i } else { i + 1 };

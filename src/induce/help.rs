@@ -59,6 +59,17 @@ const SAME_ROW: f64 = 0.8;
 /// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
 const MOST_ROWS: f64 = 0.8;
 
+// What help is worth beside the score of the row set itself, which is a sum of logarithms: 0.7 is “twice as good”. Help does
+// not simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
+// autoevolution-makers the groups under one letter have all four labels and score 1.6 less than the makers.
+const LABELLED: f64 = 5.0;
+const NAMED: f64 = 1.0;
+const ENCLOSED: f64 = 10.0;
+/// A single row is no list, and scores -20 and below; when a person encloses it, it is one record all the same.
+const LEAST_SCORE: f64 = -8.0;
+/// As far as a score may be off.
+const NEARLY_AS_GOOD: f64 = 1.0;
+
 /// As [`learn`], with a person's help: what fits it best comes first. `Err` names the text that is not on the page.
 /// A block that is enclosed on a further page is another format of the same list: a variant of the template.
 pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result<Vec<Candidate>, HelpError> {
@@ -103,12 +114,12 @@ impl<'a, 't> Told<'a, 't> {
     fn new(text: &PageText<'a, 't>, help: &Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
         let view = text.view;
         let instances = instances(text, help)?;
-        let places: Vec<(&Block, Span)> =
+        let places: Vec<(&Block, Vec<Span>)> =
             blocks.iter().map(|&block| Ok((block, find_block(text, block)?))).collect::<Result<_, HelpError>>()?;
         let offered = rank::ranked(view, row_sets(view));
-        let block = |(block, place): (&Block, Span)| match block {
-            Block::Text(_) => around(view, place, &offered),
-            Block::Css(_) | Block::Nodes(..) => place,
+        let block = |(block, places): (&Block, Vec<Span>)| match block {
+            Block::Text(_) => around(view, &places, &offered),
+            Block::Css(_) | Block::Nodes(..) => places[0],
         };
         let blocks = places.into_iter().map(block).collect();
         Ok(Told { view, offered, blocks, instances, has_labels: !help.labels.is_empty() })
@@ -119,15 +130,16 @@ impl<'a, 't> Told<'a, 't> {
         let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
         let mut ranked = std::mem::take(&mut self.offered);
         ranked.extend(rank::ranked(self.view, made));
-        let mut weighed: Vec<(f64, Ranked)> = ranked.into_iter().map(|it| (self.fits(&it.set), it)).collect();
-        weighed.sort_by(|(a, x), (b, y)| b.total_cmp(a).then(y.score.total_cmp(&x.score)));
-        let ranked = weighed.into_iter().map(|(_, it)| it).collect();
+        for it in &mut ranked {
+            it.score = it.score.max(LEAST_SCORE) + self.agreement(&it.set);
+        }
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let shown = rank::shown(&self.view.tokens, ranked, options.top.max(TAUGHT));
-        let mut taught: Vec<Taught> = shown.into_iter().map(|it| self.teach(it, further, &made_rows)).collect();
-        taught.sort_by(|a, b| b.named.total_cmp(&a.named).then(b.fits.total_cmp(&a.fits)));
+        let mut taught: Vec<Candidate> = shown.into_iter().map(|it| self.teach(it, further, &made_rows)).collect();
+        taught.sort_by(|a, b| b.score.total_cmp(&a.score));
         prefer_repeatable(self.view, &mut taught);
         taught.truncate(options.top);
-        taught.into_iter().map(|it| it.candidate).collect()
+        taught
     }
 
     /// Row sets of the person's making that the page did not offer by itself.
@@ -144,32 +156,25 @@ impl<'a, 't> Told<'a, 't> {
         sets
     }
 
-    /// How far a row set agrees with what was said, 0 to 1 for each kind of help.
-    fn fits(&self, set: &RowSet) -> f64 {
+    /// What it is worth that a row set agrees with what was said.
+    fn agreement(&self, set: &RowSet) -> f64 {
         let held: f64 = self.blocks.iter().map(|&block| holds_block(self.view, &set.rows, block)).sum();
         let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, THRESHOLD) } else { 0.0 };
         let alike = if alike >= MOST_ROWS { 1.0 } else { alike };
-        held * alike / self.blocks.len().max(1) as f64 + label::evidence(set, &self.instances)
+        ENCLOSED * held * alike / self.blocks.len().max(1) as f64 + LABELLED * label::evidence(set, &self.instances)
     }
 
-    fn teach(&self, it: Ranked, further: &[View<'_>], made: &HashSet<Vec<Span>>) -> Taught {
+    fn teach(&self, it: Ranked, further: &[View<'_>], made: &HashSet<Vec<Span>>) -> Candidate {
         let rows = it.set.rows.clone();
-        let fits = self.fits(&it.set);
         let mut candidate = candidate(self.view, it, further);
         if made.contains(&rows) {
             candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
         }
-        let named = if self.has_labels { label::name_columns(&mut candidate, &rows, &self.instances) } else { 0.0 };
-        Taught { fits, named, candidate }
+        if self.has_labels {
+            candidate.score += NAMED * label::name_columns(&mut candidate, &rows, &self.instances);
+        }
+        candidate
     }
-}
-
-struct Taught {
-    /// Share of what the person said that the rows agree with.
-    fits: f64,
-    /// Share of the labels that have a column.
-    named: f64,
-    candidate: Candidate,
 }
 
 fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, HelpError> {
@@ -186,34 +191,36 @@ fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, Help
         .collect()
 }
 
-fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Span, HelpError> {
+/// Where the block, or the text in it, stands: at least one place.
+fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpError> {
     let view = text.view;
     let tree = view.tree();
     match block {
-        Block::Text(wanted) => text.places(wanted).first().copied().ok_or_else(|| HelpError::NotOnPage(wanted.clone())),
+        Block::Text(wanted) => match text.places(wanted) {
+            places if places.is_empty() => Err(HelpError::NotOnPage(wanted.clone())),
+            places => Ok(places),
+        },
         Block::Css(css) => {
             let node = Selector::parse(css)?.first(tree, tree.root());
             let span = node.map(|node| view.span(node)).filter(|&span| view.tokens.weight(span) > 0);
-            span.ok_or_else(|| HelpError::NoMatch(css.clone()))
+            Ok(vec![span.ok_or_else(|| HelpError::NoMatch(css.clone()))?])
         }
         Block::Nodes(first, last) if last.index() < tree.len() && first.index() < tree.len() => {
             let (first, last) = (view.span(*first), view.span(*last));
-            Ok(Span { start: first.start.min(last.start), stop: first.stop.max(last.stop) })
+            Ok(vec![Span { start: first.start.min(last.start), stop: first.stop.max(last.stop) }])
         }
         Block::Nodes(first, last) => Err(HelpError::NoMatch(format!("nodes {} to {}", first.0, last.0))),
     }
 }
 
 /// The block that a text stands for. A text within one element says only where the record is: then it is the row around it
-/// in the likeliest list.
-fn around(view: &View<'_>, place: Span, ranked: &[Ranked]) -> Span {
-    let texts = view.tokens.slice(place).iter().filter(|token| token.kind == TokenKind::Text).count();
-    let holds = |row: &&Span| row.start <= place.start && place.stop <= row.stop;
+/// in the likeliest list that has it (the same name may stand in a side bar, too).
+fn around(view: &View<'_>, places: &[Span], ranked: &[Ranked]) -> Span {
+    let texts = |place: &Span| view.tokens.slice(*place).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let short: Vec<Span> = places.iter().copied().filter(|place| texts(place) <= 1).collect();
+    let holds = |row: &&Span| short.iter().any(|place| row.start <= place.start && place.stop <= row.stop);
     let row = ranked.iter().find_map(|it| it.set.rows.iter().find(holds));
-    match row {
-        Some(&row) if texts <= 1 => row,
-        _ => enclose::block_around(view, place),
-    }
+    row.copied().unwrap_or_else(|| enclose::block_around(view, places[0]))
 }
 
 /// How nearly one of the rows is the block.
@@ -228,16 +235,16 @@ fn holds_block(view: &View<'_>, rows: &[Span], block: Span) -> f64 {
     if best >= SAME_ROW { 1.0 } else { best }
 }
 
-/// A template must find on its own page the rows it was learned from; of equals, one that does comes first.
-fn prefer_repeatable(view: &View<'_>, taught: &mut [Taught]) {
-    let Some(best) = taught.first() else { return };
-    let (fits, named) = (best.fits, best.named);
-    let equals = taught.iter().take_while(|it| it.fits >= fits && it.named >= named).count();
-    let finds_itself = |it: &Taught| {
-        let found = fit::fit(&it.candidate.template, view).map_or(0, |fit| fit.rows.len());
-        found == it.candidate.table.rows.len()
+/// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
+/// and is nearly as good comes before it.
+fn prefer_repeatable(view: &View<'_>, taught: &mut [Candidate]) {
+    let Some(best) = taught.first().map(|it| it.score) else { return };
+    let near = taught.iter().take_while(|it| it.score >= best - NEARLY_AS_GOOD).count();
+    let finds_itself = |it: &Candidate| {
+        let found = fit::fit(&it.template, view).map_or(0, |fit| fit.rows.len());
+        found as f64 >= MOST_ROWS * it.table.rows.len() as f64
     };
-    if let Some(place) = taught[..equals].iter().position(finds_itself) {
+    if let Some(place) = taught[..near].iter().position(finds_itself) {
         taught[..=place].rotate_right(1);
     }
 }

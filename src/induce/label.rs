@@ -94,15 +94,22 @@ fn row_around(rows: &[Span], place: Span) -> Option<usize> {
     (place.stop <= rows[row].stop).then_some(row)
 }
 
-/// Share of the labels that stand in their record's own row.
+/// Share of the labels that stand in their record's own row; a constant counts as far as the other rows have it too.
 pub fn evidence(set: &RowSet, instances: &[Instance]) -> f64 {
     let given: usize = instances.iter().map(|instance| instance.labels.len()).sum();
     let found: usize = rows_of(&set.rows, instances).into_iter().flatten().map(|(_, count)| count).sum();
-    found as f64 / given.max(1) as f64
+    let labels = instances.iter().flat_map(|instance| &instance.labels);
+    let constants = labels.filter(|(label, _)| label.meaning == Meaning::Constant);
+    let lacking = |(_, places): &(Labelled, Vec<Span>)| {
+        let having: BTreeSet<usize> = places.iter().filter_map(|&place| row_around(&set.rows, place)).collect();
+        1.0 - having.len() as f64 / set.rows.len().max(1) as f64
+    };
+    (found as f64 - constants.map(lacking).sum::<f64>()) / given.max(1) as f64
 }
 
 /// What a cell is worth that holds the labelled value and more: a column to start from, but the value is not cut out.
 const HOLDS_IT: f64 = 0.5;
+const MIN_HELD: usize = 3;
 
 /// Names the candidate's columns after the labels and hides all others; says which share of the labels has its column. A
 /// name goes to the column that agrees with most records, a plain slot before a derived column.
@@ -113,7 +120,7 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
         names.extend(label.name().filter(|name| !names.contains(name)));
     }
     let mut taken: BTreeMap<usize, &str> = BTreeMap::new();
-    let (mut worth, mut given) = (0.0, 0);
+    let mut worth = 0.0;
     for name in names {
         let wanted: Vec<(usize, &str)> = instances
             .iter()
@@ -123,7 +130,6 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
             .filter(|(_, label)| label.name() == Some(name))
             .map(|(row, label)| (row, label.text.as_str()))
             .collect();
-        given += wanted.len();
         let free = (0..candidate.table.columns.len()).filter(|column| !taken.contains_key(column));
         let value = |column: usize| (agreement(candidate, column, &wanted), preference(candidate, column));
         let best = free
@@ -146,6 +152,8 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
         candidate.template.rename(column, name);
         candidate.table.columns[column] = name.to_owned();
     }
+    let given =
+        instances.iter().flat_map(|instance| &instance.labels).filter(|(label, _)| label.name().is_some()).count();
     worth / given.max(1) as f64
 }
 
@@ -157,8 +165,8 @@ fn agreement(candidate: &Candidate, column: usize, wanted: &[(usize, &str)]) -> 
         let (cell, text) = (squash(cell.unwrap_or("")), squash(text));
         match () {
             () if cell == text => 1.0,
-            // Of cells that hold it the shortest is best.
-            () if cell.contains(&text) => HOLDS_IT * text.len() as f64 / cell.len() as f64,
+            // Of cells that hold it the shortest is best; a letter or two are in any text.
+            () if text.len() >= MIN_HELD && cell.contains(&text) => HOLDS_IT * text.len() as f64 / cell.len() as f64,
             () => 0.0,
         }
     };

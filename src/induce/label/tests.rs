@@ -114,6 +114,27 @@ fn a_list_too_small_to_be_offered_is_built_from_the_labelled_paths() {
     check(&page, &[("name", "Elm"), ("price", "7")], "name price", &["Oak | 9", "Elm | 7"]);
 }
 
+#[test]
+fn a_constant_tells_the_records_from_rows_that_only_look_like_them() {
+    // Figure 6.1: “av” stands in every book and in no advertisement.
+    let book = |title: &str, author: &str| format!("<li><b>{title}</b> <i>av</i> <u>{author}</u></li>");
+    let page = format!(
+        "<ol>{}</ol><ul>{}{}{}</ul>",
+        "<li><b>Buy now</b> <i>from</i> <u>Somebody</u></li>".repeat(5),
+        book("Emma", "Austen"),
+        book("Ulysses", "Joyce"),
+        book("Momo", "Ende")
+    );
+    let said = |meaning: Meaning, text: &str| Labelled { meaning, text: text.to_owned() };
+    let labels =
+        vec![Labelled::value("title", "Ulysses"), said(Meaning::Constant, "av"), said(Meaning::Wildcard, "Joyce")];
+    let help = Help { labels, ..Help::default() };
+    let found = learn_with(&[Tree::parse(&page)], &LearnOptions::default(), &help).expect("all of it is there");
+    let table = visible(&found[0].table, &found[0].template);
+    let titles: Vec<&str> = table.rows.iter().filter_map(|row| row.cells[0].as_deref()).collect();
+    assert_eq!((table.columns.join(" ").as_str(), titles), ("title", vec!["Emma", "Ulysses", "Momo"]));
+}
+
 /// Figure 5.4 as far as the text has it: A before each table; B, C and D all in `td`, B in a row of its own (its `colspan`
 /// is discarded), C strictly followed by D.
 fn figure_5_4(html: &str, labels: &[&str]) -> String {
