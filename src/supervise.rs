@@ -5,11 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
+use crate::induce::help::{Block, Help, HelpError};
+use crate::induce::label::{Labelled, Meaning};
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::{Column, Outcome, PageMeta, PastRun, RunId, Table, TaskName};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
-use crate::taskdir::{self, FileError, Label, LabelKind, Problem, TaskFolder};
+use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
 
 /// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
 const CARRY_MIN_VALUES: usize = 2;
@@ -28,6 +30,8 @@ pub struct Proposal {
     pub candidates: Vec<Candidate>,
     /// The published rows, to compare with.
     pub last_good: Option<Table>,
+    /// What a person said that the candidates follow: now, or earlier and still true of this page.
+    pub said: Help,
     body: Vec<u8>,
 }
 
@@ -53,6 +57,8 @@ pub enum SuperviseError {
     NameTwice(String),
     #[error("at least one column must be kept")]
     NoColumns,
+    #[error(transparent)]
+    Help(#[from] HelpError),
     #[error("the stored page is damaged: {0}")]
     Page(std::io::Error),
     #[error(transparent)]
@@ -67,16 +73,68 @@ impl From<FileError> for SuperviseError {
     }
 }
 
-/// Learns anew from the page that the task's last run saw.
-pub fn propose(config: &Config, folder: &TaskFolder) -> Result<Proposal, SuperviseError> {
+/// Learns anew from the page that the task's last run saw, with what a person says now, or else with the newest of what was
+/// said before that still stands on the page.
+pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Proposal, SuperviseError> {
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
-    let candidates = induce::learn(&[tree(folder, &page, &body)], &LearnOptions::default());
+    let pages = [tree(folder, &page, &body)];
+    let (candidates, said) = if help.is_empty() {
+        replayed(&pages, &taskdir::read_labels(&folder.dir)?)
+    } else {
+        (induce::learn_with(&pages, &LearnOptions::default(), help)?, help.clone())
+    };
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
-    Ok(Proposal { run, page, candidates, last_good, body })
+    Ok(Proposal { run, page, candidates, last_good, said, body })
+}
+
+/// Candidates under the newest words that still match the page; without any, as the page itself offers them.
+fn replayed(pages: &[Tree], labels: &Labels) -> (Vec<Candidate>, Help) {
+    let options = LearnOptions::default();
+    let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(|label| to_help(&label.said));
+    let mut fitting = spoken.filter_map(|help| Some((induce::learn_with(pages, &options, &help).ok()?, help)));
+    let found = fitting.find(|(candidates, _)| !candidates.is_empty());
+    found.unwrap_or_else(|| (induce::learn(pages, &options), Help::default()))
+}
+
+fn to_help(said: &Spoken) -> Help {
+    let texts = said.enclose.iter().cloned().map(Block::Text);
+    Help {
+        enclosed: texts.chain(said.enclose_css.iter().cloned().map(Block::Css)).collect(),
+        labels: said.label.iter().map(|(name, value)| Labelled::value(name, value)).collect(),
+        records: said.record.clone(),
+    }
+}
+
+/// What can be said again: texts and selectors. Node numbers, constants and wildcards are of one page only.
+fn to_words(help: &Help) -> Spoken {
+    let mut said = Spoken { record: help.records.clone(), ..Spoken::default() };
+    for block in &help.enclosed {
+        match block {
+            Block::Text(text) => said.enclose.push(text.clone()),
+            Block::Css(css) => said.enclose_css.push(css.clone()),
+            Block::Nodes(..) => {}
+        }
+    }
+    for label in &help.labels {
+        match &label.meaning {
+            Meaning::Variable(name) => said.label.push((name.clone(), label.text.clone())),
+            Meaning::Constant | Meaning::Wildcard => {}
+        }
+    }
+    said
+}
+
+fn kind(help: &Help) -> LabelKind {
+    match help {
+        Help { enclosed, .. } if !enclosed.is_empty() => LabelKind::Enclose,
+        Help { labels, .. } if !labels.is_empty() => LabelKind::Label,
+        Help { records, .. } if !records.is_empty() => LabelKind::Record,
+        Help { .. } => LabelKind::Pick,
+    }
 }
 
 /// The page that the task's last run saw, parsed.
@@ -112,6 +170,10 @@ impl Proposal {
         let columns = candidate.template.columns();
         let mut names: Vec<Option<String>> =
             columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
+        if !self.said.labels.is_empty() {
+            // The person has named the columns already.
+            return names;
+        }
         let Some(old) = self.last_good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
         let carried = carry_over(old, &candidate.table);
         if !carried.is_empty() {
@@ -142,12 +204,13 @@ impl Proposal {
         let mut labels = taskdir::read_labels(&folder.dir)?;
         labels.labels.push(Label {
             when: now,
-            kind: LabelKind::Pick,
+            kind: kind(&self.said),
             candidate: u32::try_from(choice.pick + 1).expect("at most five candidates are shown"),
             method: candidate.method.to_owned(),
             rows: candidate.table.rows.len() as u64,
             first_row: first_row(&candidate.table),
             columns: kept,
+            said: to_words(&self.said),
         });
         // The template goes last: it is what a watching daemon acts on.
         taskdir::write_labels(&folder.dir, &labels)?;

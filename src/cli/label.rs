@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::model::Table;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
 
+use super::learn::HelpArgs;
 use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 
 /// Choose which list is yours and name its columns; then run the task
@@ -15,7 +16,10 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 #[command(after_help = "Examples:
   pieme label hotels                               asks
   pieme label hotels --yes                         takes the first candidate as it stands
-  pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out")]
+  pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out
+  pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes   the list with these two records
+  pieme label hotels --label name='Hotel Adler' --label price=95 --yes     two columns, named
+  pieme label hotels --enclose 'Hotel Adler'       all blocks like the one around it")]
 pub struct Args {
     task: String,
     /// Take this candidate without asking
@@ -33,6 +37,8 @@ pub struct Args {
     /// Write the template, but do not run the task
     #[arg(long)]
     no_run: bool,
+    #[command(flatten)]
+    help: HelpArgs,
 }
 
 const SHOWN_ROWS: usize = 3;
@@ -49,7 +55,8 @@ impl From<SuperviseError> for Complaint {
             SuperviseError::NoSuchCandidate { .. }
             | SuperviseError::NameCount { .. }
             | SuperviseError::NameTwice(_)
-            | SuperviseError::NoColumns => exit::USAGE,
+            | SuperviseError::NoColumns
+            | SuperviseError::Help(_) => exit::USAGE,
             SuperviseError::Folder(_) => exit::CONFIG,
         };
         Complaint::new(code, error.to_string())
@@ -59,7 +66,7 @@ impl From<SuperviseError> for Complaint {
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
-    let proposal = supervise::propose(config, &folder)?;
+    let proposal = supervise::propose(config, &folder, &args.help.said())?;
     if args.json {
         out::json(&as_json(&proposal));
         return Ok(exit::DONE);

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use super::{print, read_page, refuse};
 use crate::extract::visible;
+use crate::induce::help::{Block, Help};
+use crate::induce::label::Labelled;
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::Table;
 
@@ -16,7 +18,10 @@ use crate::model::Table;
 #[command(after_help = "Examples:
   pieme learn hotels.html                           show the five likeliest lists
   pieme learn hotels.html --pick 1 -o template.json take the first one
-  pieme learn page1.html page2.html --json          further pages of the same kind make it surer")]
+  pieme learn page1.html page2.html --json          further pages of the same kind make it surer
+  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'    two records of yours
+  pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
+  pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -42,6 +47,43 @@ pub struct Args {
     /// Where to write the picked template
     #[arg(short, long, value_name = "FILE", requires = "pick")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    help: HelpArgs,
+}
+
+/// What a person says about the page.
+#[derive(clap::Args)]
+#[command(next_help_heading = "If the right list is not the first")]
+pub(super) struct HelpArgs {
+    /// A text in the block of one record, or all of the block's text; again for a record of another format
+    #[arg(long, value_name = "TEXT")]
+    enclose: Vec<String>,
+    /// The block of one record, by CSS: the first match
+    #[arg(long, value_name = "CSS")]
+    enclose_css: Vec<String>,
+    /// A value of a record, named; a name that comes again starts the next record
+    #[arg(long, value_name = "NAME=VALUE", value_parser = labelled)]
+    label: Vec<Labelled>,
+    /// A text that stands in one record of the list; two are better than one
+    #[arg(long, value_name = "TEXT")]
+    record: Vec<String>,
+}
+
+impl HelpArgs {
+    pub(super) fn said(&self) -> Help {
+        let texts = self.enclose.iter().cloned().map(Block::Text);
+        let enclosed = texts.chain(self.enclose_css.iter().cloned().map(Block::Css)).collect();
+        Help { enclosed, labels: self.label.clone(), records: self.record.clone() }
+    }
+}
+
+fn labelled(text: &str) -> Result<Labelled, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok(Labelled::value(name.trim(), value.trim()))
+        }
+        _ => Err("a label is NAME=VALUE, such as price=95".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,7 +105,11 @@ pub fn run(args: Args) -> u8 {
         Method::Siblings => induce::Method::Siblings,
     };
     let top = args.top.max(args.pick.unwrap_or(0));
-    let candidates = induce::learn(&pages, &LearnOptions { top, method, rows: args.rows });
+    let options = LearnOptions { top, method, rows: args.rows };
+    let candidates = match induce::learn_with(&pages, &options, &args.help.said()) {
+        Ok(candidates) => candidates,
+        Err(error) => return refuse(&error.to_string()),
+    };
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
         let Some(picked) = pick.checked_sub(1).and_then(|place| candidates.get(place)) else {
             return refuse(&format!("there is no candidate {pick}: the page has {}", candidates.len()));

@@ -155,7 +155,9 @@ fn reader(config: &Config) -> Result<Store, Complaint> {
 /// Reads a page from a file; the error is one sentence for a person.
 fn read_page(path: &Path) -> Result<Tree, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("cannot read the page {}: {error}", path.display()))?;
-    Ok(Tree::parse(&charset::decode(&bytes, None).text))
+    let text = charset::decode(&bytes, None).text;
+    // Plain text is a listing: without a single tag its lines are all the structure there is.
+    Ok(if text.contains('<') { Tree::parse(&text) } else { Tree::parse(&format!("<pre>\n{text}</pre>")) })
 }
 
 fn print(text: &str) {

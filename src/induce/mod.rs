@@ -14,10 +14,14 @@ pub mod template;
 mod notation;
 pub mod fit;
 pub mod similarity;
+pub mod enclose;
+pub mod label;
+pub mod help;
 
 use align::align;
 use columns::{Filler, LaidRow};
 use find::{Finder, RowSet, View};
+pub use help::{Help, HelpError, learn_with};
 use leaf::{Leaf, Paths, leaves};
 use rank::Ranked;
 pub use template::Template;

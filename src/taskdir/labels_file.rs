@@ -39,6 +39,30 @@ pub struct Label {
     /// Names of the columns, in order of the slots.
     #[serde(default)]
     pub columns: Vec<String>,
+    /// What else the person said of the page, to say it again when the page has changed.
+    #[serde(default, skip_serializing_if = "Spoken::is_empty")]
+    pub said: Spoken,
+}
+
+/// The words of a person who helped: texts and selectors, as given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Spoken {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enclose: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enclose_css: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub record: Vec<String>,
+    /// Values of records: (column, value); a column that comes again starts the next record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label: Vec<(String, String)>,
+}
+
+impl Spoken {
+    pub fn is_empty(&self) -> bool {
+        *self == Spoken::default()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +70,14 @@ pub struct Label {
 pub enum LabelKind {
     /// One of the candidates was chosen.
     Pick,
+    /// A block was enclosed.
+    Enclose,
+    /// Values were labelled.
+    Label,
+    /// Records were clicked.
+    Record,
 }
 
-/// The labels of a task; none when there is no file yet.
 impl Labels {
     /// A person has said yes to the template.
     pub fn is_confirmed(&self) -> bool {
@@ -56,6 +85,7 @@ impl Labels {
     }
 }
 
+/// The labels of a task; none when there is no file yet.
 pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
     let folder = Folder::open(dir)?;
     match folder.read(LABELS_FILE, MAX_LABELS_BYTES)? {

@@ -19,7 +19,7 @@ use crate::model::{Script, Task, TaskName};
 
 pub use columns_file::write_columns;
 pub use folder::FileError;
-pub use labels_file::{Label, LabelKind, Labels, read_labels, write_labels};
+pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_labels};
 pub use problem::Problem;
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
 pub use shelf::{Change, Entry, Shelf};

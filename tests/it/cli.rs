@@ -139,6 +139,59 @@ fn every_stage_of_learning_can_be_looked_at() {
 }
 
 #[test]
+fn an_enclosed_block_is_enough_and_is_remembered_after_the_redesign() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3, "learned, waits for a person");
+    let wrong = stage.pieme(&["label", "plain", "--enclose", "no such thing", "--yes"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("“no such thing” is not on the page"), "{}", wrong.stderr);
+    let offered = stage.pieme(&["label", "plain", "--json"]).json();
+    let record = offered["candidates"][0]["records"][2].as_object().cloned().expect("a third record");
+    let is_name = |it: &&str| it.starts_with(char::is_alphabetic) && it.ends_with(char::is_numeric);
+    let name = record.values().filter_map(|it| it.as_str()).find(is_name);
+    let name = name.expect("products have a number in their name");
+    let said = stage.pieme(&["label", "plain", "--enclose", name, "--yes"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let published = stage.pieme(&["records", "plain", "--json"]).json();
+    assert_eq!(published["records"].as_array().map(Vec::len), Some(48), "{}", said.stdout);
+    let labels = stage.read("tasks/plain/labels.toml");
+    assert!(labels.contains("kind = \"enclose\"") && labels.contains(name), "{labels}");
+    stage.post("/switch/redesign");
+    assert_ne!(stage.pieme(&["run", "plain"]).code, 0, "the redesign is noticed");
+    let offered = stage.pieme(&["label", "plain", "--json"]).json();
+    let first = &offered["candidates"][0];
+    assert!(first["records"].to_string().contains(name), "the block's list comes first again: {first}");
+    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    assert_eq!(stage.read("tasks/plain/labels.toml").matches("[label.said]").count(), 2, "and is said again");
+}
+
+#[test]
+fn labelled_values_become_the_columns() {
+    let stage = Stage::new();
+    stage.write(
+        "shop.html",
+        "<ul><li><b>Oak chair</b> <i>95</i> <u>new</u><li><b>Elm desk</b> <i>240</i><li><b>Ash bed</b> <i>700</i></ul>",
+    );
+    let page = stage.path("shop.html").display().to_string();
+    let template = stage.path("template.json").display().to_string();
+    let labels = ["--label", "name=Elm desk", "--label", "price=240"];
+    let said = stage.pieme(&[&["learn", &page, "--json", "--pick", "1", "-o", &template][..], &labels].concat()).json();
+    assert_eq!(said["candidates"][0]["records"][2]["price"], "700", "{said}");
+    let rows = stage.pieme(&["extract", "--template", &template, &page, "--json"]).json();
+    assert_eq!(rows["rows"], 3);
+    assert_eq!(
+        (&rows["records"][0]["name"], &rows["records"][0]["price"]),
+        (&"Oak chair".into(), &"95".into()),
+        "{rows}"
+    );
+    let wrong = stage.pieme(&["learn", &page, "--label", "price=999"]);
+    assert_eq!((wrong.code, wrong.stderr.lines().count()), (2, 1), "{}", wrong.stderr);
+    assert_eq!(stage.pieme(&["learn", &page, "--label", "price"]).code, 2);
+    assert_eq!(stage.pieme(&["learn", &page, "--enclose-css", "li["]).code, 2);
+}
+
+#[test]
 fn a_reader_who_leaves_early_is_no_error() {
     let stage = Stage::new();
     stage.drop_folder("practice-shop");

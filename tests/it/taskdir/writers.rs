@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::*;
 use chrono::{DateTime, Utc};
 use pieme::model::{Column, ColumnType, Row, Table};
-use pieme::taskdir::{Label, LabelKind, Labels, Sample};
+use pieme::taskdir::{Label, LabelKind, Labels, Sample, Spoken};
 
 fn column(name: &str, kind: ColumnType) -> Column {
     Column { name: name.to_owned(), kind, required: false, pattern: None, split: None, join: None, default: None }
@@ -121,14 +121,33 @@ fn labels_are_kept_and_may_be_edited_by_hand() {
         rows: 25,
         first_row: "Lord Nelson\n\"Hotel\" – CAD 95".to_owned(),
         columns: vec!["name".to_owned(), "price".to_owned()],
+        said: Spoken::default(),
     };
-    let labels = Labels { labels: vec![label.clone(), Label { candidate: 1, ..label }] };
+    let said = Spoken {
+        enclose: vec!["Lord Nelson – CAD 95".to_owned()],
+        enclose_css: vec!["li.hotel".to_owned()],
+        record: vec!["Lord Nelson".to_owned(), "The \"Haliburton\"".to_owned()],
+        label: vec![("name".to_owned(), "Lord Nelson".to_owned()), ("price".to_owned(), "CAD 95".to_owned())],
+    };
+    let labels =
+        Labels { labels: vec![label.clone(), Label { candidate: 1, kind: LabelKind::Enclose, said, ..label }] };
     taskdir::write_labels(&dir, &labels).expect("written");
     assert_eq!(taskdir::read_labels(&dir).expect("the same"), labels);
     let edited = scene.text("labels.toml").replace("candidate = 2", "candidat = 2");
     scene.write("hotels", "labels.toml", edited);
     let problem = taskdir::read_labels(&dir).expect_err("misspelt").to_string();
     assert!(problem.contains("did you mean `candidate`?"), "{problem}");
+}
+
+/// A file from before blocks and values could be said, kept for ever.
+#[test]
+fn labels_of_the_first_version_still_read() {
+    let scene = Scene::with(SMALLEST);
+    scene.write("hotels", "labels.toml", include_str!("labels-of-the-first-version.toml"));
+    let labels = taskdir::read_labels(&scene.dir("hotels")).unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(labels.is_confirmed());
+    assert_eq!((labels.labels[0].kind, labels.labels[0].rows), (LabelKind::Pick, 12));
+    assert!(labels.labels[0].said.is_empty());
 }
 
 #[test]

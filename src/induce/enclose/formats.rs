@@ -1,0 +1,93 @@
+//! Several formats: blocks that were enclosed on different pages become variants of one template.
+
+use super::super::template::{Source, Template, Variant};
+
+/// Takes the first variant of another template in. Its columns go to the columns that are made alike, from the same kind of
+/// leaf on the same path, and to new ones at the end where there is none.
+pub fn join(template: &mut Template, other: &Template) {
+    let Some(theirs) = other.variants.first() else { return };
+    let Some(ours) = template.variants.first() else { return };
+    let mut free: Vec<bool> = vec![true; template.columns().len()];
+    let mut place_of: Vec<usize> = Vec::new();
+    let mut added: Vec<usize> = Vec::new();
+    for (column, source) in theirs.sources.iter().enumerate() {
+        let mine = source.as_ref().and_then(|source| {
+            (0..free.len())
+                .find(|&i| free[i] && ours.sources[i].as_ref().is_some_and(|it| same(ours, it, theirs, source)))
+        });
+        match mine {
+            Some(i) => {
+                free[i] = false;
+                place_of.push(i);
+            }
+            None => {
+                place_of.push(free.len() + added.len());
+                added.push(column);
+            }
+        }
+    }
+    *template = widened(template, other, &added);
+    let mut variant = theirs.clone();
+    variant.sources = vec![None; template.columns().len()];
+    for (source, place) in theirs.sources.iter().zip(place_of) {
+        variant.sources[place].clone_from(source);
+    }
+    template.variants.push(variant);
+}
+
+/// The template with further columns at its end, empty in all variants it has.
+fn widened(template: &Template, other: &Template, added: &[usize]) -> Template {
+    let columns = || template.columns().iter().chain(added.iter().map(|&column| &other.columns()[column]));
+    let hidden: Vec<bool> = columns().map(|column| column.hidden).collect();
+    let widen = |variant: &Variant| {
+        let mut variant = variant.clone();
+        variant.sources.resize(hidden.len(), None);
+        variant
+    };
+    let mut variants = template.variants.iter().map(widen);
+    let first = variants.next().expect("a template has a variant");
+    let mut wide = Template::new(first, &hidden);
+    wide.variants.extend(variants);
+    // Names of our own stay; a name of theirs that we use already gives way to its number.
+    for (i, column) in template.columns().iter().enumerate() {
+        wide.rename(i, &column.name);
+    }
+    wide
+}
+
+fn same(ours: &Variant, mine: &Source, theirs: &Variant, source: &Source) -> bool {
+    match (mine, source) {
+        (Source::Slot(a), Source::Slot(b)) => {
+            let (a, b) = (&ours.slots[*a], &theirs.slots[*b]);
+            let path = |slot: &super::super::template::Slot| slot.class_paths.first().map(|(path, _)| path.clone());
+            a.kind == b.kind && path(a) == path(b)
+        }
+        (Source::Derived(a), Source::Derived(b)) => a == b,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::LearnOptions;
+    use super::super::super::help::{Block, Help, learn_with};
+    use crate::extract::extract;
+    use crate::page::Tree;
+
+    #[test]
+    fn formats_of_two_pages_are_variants_of_one_template() {
+        let shop = "<div class=sheet><h1>Oak chair</h1><p>95</p><i>new</i></div>";
+        let books = "<div class=book><h1>Emma</h1><p>12</p><ul><li>Austen</li></ul></div>";
+        let pages = [Tree::parse(shop), Tree::parse(books)];
+        let enclosed = vec![Block::Css(".sheet".to_owned()), Block::Css(".book".to_owned())];
+        let help = Help { enclosed, ..Help::default() };
+        let found = learn_with(&pages, &LearnOptions::default(), &help).expect("both blocks are there");
+        let template = &found[0].template;
+        assert_eq!(template.variants.len(), 2);
+        let cells = |page: &Tree| -> Vec<String> {
+            extract(template, page).table.rows[0].cells.iter().flatten().take(3).cloned().collect()
+        };
+        assert_eq!(cells(&pages[0]), ["Oak chair", "95", "new"]);
+        assert_eq!(cells(&pages[1])[..2], ["Emma", "12"]);
+    }
+}

@@ -1,0 +1,250 @@
+//! What a person says about a page, and the candidates in its light.
+
+use std::collections::HashSet;
+
+use super::enclose::{self, THRESHOLD};
+use super::find::{RowSet, View, row_sets};
+use super::label::{self, Instance, Labelled, PageText};
+use super::rank::{self, Ranked};
+use super::{Candidate, LearnOptions, candidate, fit, learn};
+use crate::page::select::SelectorError;
+use crate::page::tokens::{Span, TokenKind};
+use crate::page::{NodeId, Selector, Tree};
+
+/// Everything a person said. Nothing said is `Help::default()`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Help {
+    /// Rough blocks, one record each (OLERA). Several give several formats.
+    pub enclosed: Vec<Block>,
+    /// Values of a record or two, named (PIEME); a name that comes again starts the next record.
+    pub labels: Vec<Labelled>,
+    /// Texts that stand in one record each: records that were clicked.
+    pub records: Vec<String>,
+}
+
+/// How a block was enclosed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// By a text in it: one that runs over several elements is the block, a shorter one stands somewhere in it.
+    Text(String),
+    /// By a CSS selector: the first element that matches.
+    Css(String),
+    /// From the first node to the last, neighbours both.
+    Nodes(NodeId, NodeId),
+}
+
+/// Help that does not fit the page.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HelpError {
+    #[error("“{0}” is not on the page; give a text as the page shows it, or the value of a link")]
+    NotOnPage(String),
+    #[error("nothing on the page matches `{0}`")]
+    NoMatch(String),
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+    #[error("there is no page to look at")]
+    NoPage,
+}
+
+impl Help {
+    pub fn is_empty(&self) -> bool {
+        *self == Help::default()
+    }
+}
+
+/// The row sets that are taught, so that their columns can be compared with the labels.
+const TAUGHT: usize = 8;
+/// A row is the enclosed block when they share this much of their text, as for cuts of one list.
+const SAME_ROW: f64 = 0.8;
+/// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
+const MOST_ROWS: f64 = 0.8;
+
+// What help is worth beside the score of the row set itself, which is a sum of logarithms: 0.7 is “twice as good”. Help does
+// not simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
+// autoevolution-makers the groups under one letter have all four labels and score 1.6 less than the makers.
+const LABELLED: f64 = 5.0;
+const NAMED: f64 = 1.0;
+const ENCLOSED: f64 = 10.0;
+/// A single row is no list, and scores -20 and below; when a person encloses it, it is one record all the same.
+const LEAST_SCORE: f64 = -8.0;
+/// As far as a score may be off.
+const NEARLY_AS_GOOD: f64 = 1.0;
+
+/// As [`learn`], with a person's help: what fits it best comes first. `Err` names the text that is not on the page.
+/// A block that is enclosed on a further page is another format of the same list: a variant of the template.
+pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result<Vec<Candidate>, HelpError> {
+    if help.is_empty() {
+        return Ok(learn(pages, options));
+    }
+    let (first, further) = pages.split_first().ok_or(HelpError::NoPage)?;
+    let view = View::new(first);
+    let text = PageText::new(&view);
+    let is_here = |block: &&Block| further.is_empty() || find_block(&text, block).is_ok();
+    let (here, elsewhere): (Vec<&Block>, Vec<&Block>) = help.enclosed.iter().partition(is_here);
+    let other_format = Help { enclosed: elsewhere.into_iter().cloned().collect(), ..Help::default() };
+    if other_format == *help {
+        return learn_with(further, options, help);
+    }
+    let further_views: Vec<View<'_>> = further.iter().map(View::new).collect();
+    let mut candidates = Told::new(&text, help, &here)?.candidates(&further_views, options);
+    if other_format.is_empty() {
+        return Ok(candidates);
+    }
+    let others = learn_with(further, options, &other_format)?;
+    if let (Some(mine), Some(other)) = (candidates.first_mut(), others.first()) {
+        enclose::join(&mut mine.template, &other.template);
+        let columns = mine.template.columns().iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+        mine.table.rows.iter_mut().for_each(|row| row.cells.resize(columns.len(), None));
+        mine.table.columns = columns;
+    }
+    Ok(candidates)
+}
+
+/// What was said, found on the page.
+struct Told<'a, 't> {
+    view: &'a View<'t>,
+    offered: Vec<Ranked>,
+    blocks: Vec<Span>,
+    instances: Vec<Instance>,
+    /// Columns are named by it.
+    has_labels: bool,
+}
+
+impl<'a, 't> Told<'a, 't> {
+    fn new(text: &PageText<'a, 't>, help: &Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
+        let view = text.view;
+        let instances = instances(text, help)?;
+        let places: Vec<(&Block, Vec<Span>)> =
+            blocks.iter().map(|&block| Ok((block, find_block(text, block)?))).collect::<Result<_, HelpError>>()?;
+        let offered = rank::ranked(view, row_sets(view));
+        let block = |(block, places): (&Block, Vec<Span>)| match block {
+            Block::Text(_) => around(view, &places, &offered),
+            Block::Css(_) | Block::Nodes(..) => places[0],
+        };
+        let blocks = places.into_iter().map(block).collect();
+        Ok(Told { view, offered, blocks, instances, has_labels: !help.labels.is_empty() })
+    }
+
+    fn candidates(mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Candidate> {
+        let made = self.made();
+        let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
+        let mut ranked = std::mem::take(&mut self.offered);
+        ranked.extend(rank::ranked(self.view, made));
+        for it in &mut ranked {
+            it.score = it.score.max(LEAST_SCORE) + self.agreement(&it.set);
+        }
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let shown = rank::shown(&self.view.tokens, ranked, options.top.max(TAUGHT));
+        let mut taught: Vec<Candidate> = shown.into_iter().map(|it| self.teach(it, further, &made_rows)).collect();
+        taught.sort_by(|a, b| b.score.total_cmp(&a.score));
+        prefer_repeatable(self.view, &mut taught);
+        taught.truncate(options.top);
+        taught
+    }
+
+    /// Row sets of the person's making that the page did not offer by itself.
+    fn made(&self) -> Vec<RowSet> {
+        let mut seen: HashSet<Vec<Span>> = self.offered.iter().map(|it| it.set.rows.clone()).collect();
+        let mut sets: Vec<RowSet> = Vec::new();
+        if !self.blocks.is_empty() {
+            sets.extend(enclose::row_sets(self.view, &self.blocks, THRESHOLD));
+        }
+        if !self.instances.is_empty() {
+            sets.extend(label::row_sets(self.view, &self.instances));
+        }
+        sets.retain(|set| seen.insert(set.rows.clone()));
+        sets
+    }
+
+    /// What it is worth that a row set agrees with what was said.
+    fn agreement(&self, set: &RowSet) -> f64 {
+        let held: f64 = self.blocks.iter().map(|&block| holds_block(self.view, &set.rows, block)).sum();
+        let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, THRESHOLD) } else { 0.0 };
+        let alike = if alike >= MOST_ROWS { 1.0 } else { alike };
+        ENCLOSED * held * alike / self.blocks.len().max(1) as f64 + LABELLED * label::evidence(set, &self.instances)
+    }
+
+    fn teach(&self, it: Ranked, further: &[View<'_>], made: &HashSet<Vec<Span>>) -> Candidate {
+        let rows = it.set.rows.clone();
+        let mut candidate = candidate(self.view, it, further);
+        if made.contains(&rows) {
+            candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
+        }
+        if self.has_labels {
+            candidate.score += NAMED * label::name_columns(&mut candidate, &rows, &self.instances);
+        }
+        candidate
+    }
+}
+
+fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, HelpError> {
+    let clicked =
+        help.records.iter().map(|text| vec![Labelled { meaning: label::Meaning::Wildcard, text: text.clone() }]);
+    let found = |label: Labelled| match text.places(&label.text) {
+        places if places.is_empty() => Err(HelpError::NotOnPage(label.text)),
+        places => Ok((label, places)),
+    };
+    label::by_record(&help.labels)
+        .into_iter()
+        .chain(clicked)
+        .map(|labels| Ok(Instance { labels: labels.into_iter().map(found).collect::<Result<_, _>>()? }))
+        .collect()
+}
+
+/// Where the block, or the text in it, stands: at least one place.
+fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpError> {
+    let view = text.view;
+    let tree = view.tree();
+    match block {
+        Block::Text(wanted) => match text.places(wanted) {
+            places if places.is_empty() => Err(HelpError::NotOnPage(wanted.clone())),
+            places => Ok(places),
+        },
+        Block::Css(css) => {
+            let node = Selector::parse(css)?.first(tree, tree.root());
+            let span = node.map(|node| view.span(node)).filter(|&span| view.tokens.weight(span) > 0);
+            Ok(vec![span.ok_or_else(|| HelpError::NoMatch(css.clone()))?])
+        }
+        Block::Nodes(first, last) if last.index() < tree.len() && first.index() < tree.len() => {
+            let (first, last) = (view.span(*first), view.span(*last));
+            Ok(vec![Span { start: first.start.min(last.start), stop: first.stop.max(last.stop) }])
+        }
+        Block::Nodes(first, last) => Err(HelpError::NoMatch(format!("nodes {} to {}", first.0, last.0))),
+    }
+}
+
+/// The block that a text stands for. A text within one element says only where the record is: then it is the row around it
+/// in the likeliest list that has it (the same name may stand in a side bar, too).
+fn around(view: &View<'_>, places: &[Span], ranked: &[Ranked]) -> Span {
+    let texts = |place: &Span| view.tokens.slice(*place).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let short: Vec<Span> = places.iter().copied().filter(|place| texts(place) <= 1).collect();
+    let holds = |row: &&Span| short.iter().any(|place| row.start <= place.start && place.stop <= row.stop);
+    let row = ranked.iter().find_map(|it| it.set.rows.iter().find(holds));
+    row.copied().unwrap_or_else(|| enclose::block_around(view, places[0]))
+}
+
+/// How nearly one of the rows is the block.
+fn holds_block(view: &View<'_>, rows: &[Span], block: Span) -> f64 {
+    let share = |&row: &Span| {
+        let both = Span { start: row.start.max(block.start), stop: row.stop.min(block.stop) };
+        let shared = if both.start < both.stop { view.tokens.weight(both) } else { 0 };
+        let all = view.tokens.weight(row) + view.tokens.weight(block) - shared;
+        f64::from(shared) / f64::from(all.max(1))
+    };
+    let best = rows.iter().map(share).fold(0.0, f64::max);
+    if best >= SAME_ROW { 1.0 } else { best }
+}
+
+/// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
+/// and is nearly as good comes before it.
+fn prefer_repeatable(view: &View<'_>, taught: &mut [Candidate]) {
+    let Some(best) = taught.first().map(|it| it.score) else { return };
+    let near = taught.iter().take_while(|it| it.score >= best - NEARLY_AS_GOOD).count();
+    let finds_itself = |it: &Candidate| {
+        let found = fit::fit(&it.template, view).map_or(0, |fit| fit.rows.len());
+        found as f64 >= MOST_ROWS * it.table.rows.len() as f64
+    };
+    if let Some(place) = taught[..near].iter().position(finds_itself) {
+        taught[..=place].rotate_right(1);
+    }
+}

@@ -1,0 +1,184 @@
+//! PIEME's labels: a person names values of a record or two, and they pick the list, cut its rows and name its columns.
+//!
+//! Candidates that the page itself offers come first: two labelled records re-rank them best (learn-notes 4). Where none
+//! has the labelled values in a row of its own, rows are built from the labelled nodes' paths, as the thesis does.
+
+mod matrix;
+mod places;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use matrix::{Pattern, SubPath, expression, sub_paths};
+pub use places::PageText;
+pub use tree::{MatchTree, row_sets};
+
+use super::Candidate;
+use super::find::RowSet;
+use super::template::Source;
+use crate::page::tokens::Span;
+use crate::page::tree::is_blank;
+
+/// A text of the page and what a person says it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labelled {
+    pub meaning: Meaning,
+    pub text: String,
+}
+
+/// What a labelled text is (thesis, 5.3.2); everything else on the page is unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A value of this column.
+    Variable(String),
+    /// A text that helps to tell records apart and is the same in each, such as “by”.
+    Constant,
+    /// Something that stands in each record and is not wanted.
+    Wildcard,
+}
+
+impl Labelled {
+    pub fn value(name: &str, text: &str) -> Labelled {
+        Labelled { meaning: Meaning::Variable(name.to_owned()), text: text.to_owned() }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match &self.meaning {
+            Meaning::Variable(name) => Some(name),
+            Meaning::Constant | Meaning::Wildcard => None,
+        }
+    }
+}
+
+/// The labels of one record, each with its places on the page. No label without a place.
+pub struct Instance {
+    pub labels: Vec<(Labelled, Vec<Span>)>,
+}
+
+/// Labels in the order given, parted into records: a name that comes again starts the next one.
+pub fn by_record(labels: &[Labelled]) -> Vec<Vec<Labelled>> {
+    let mut records: Vec<Vec<Labelled>> = Vec::new();
+    for label in labels {
+        let repeats =
+            |record: &Vec<Labelled>| label.name().is_some() && record.iter().any(|it| it.name() == label.name());
+        match records.last_mut() {
+            Some(record) if !repeats(record) => record.push(label.clone()),
+            _ => records.push(vec![label.clone()]),
+        }
+    }
+    records
+}
+
+/// For each instance, the row that holds most of its labels, and how many; no two instances share a row.
+pub fn rows_of(rows: &[Span], instances: &[Instance]) -> Vec<Option<(usize, usize)>> {
+    let mut used = BTreeSet::new();
+    let mut found = Vec::new();
+    for instance in instances {
+        let mut labels_in: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (label, (_, places)) in instance.labels.iter().enumerate() {
+            for row in places.iter().filter_map(|&place| row_around(rows, place)) {
+                labels_in.entry(row).or_default().insert(label);
+            }
+        }
+        let free = labels_in.into_iter().filter(|(row, _)| !used.contains(row));
+        let best =
+            free.map(|(row, labels)| (row, labels.len())).max_by_key(|&(row, count)| (count, std::cmp::Reverse(row)));
+        used.extend(best.map(|(row, _)| row));
+        found.push(best);
+    }
+    found
+}
+
+fn row_around(rows: &[Span], place: Span) -> Option<usize> {
+    let row = rows.partition_point(|row| row.start <= place.start).checked_sub(1)?;
+    (place.stop <= rows[row].stop).then_some(row)
+}
+
+/// Share of the labels that stand in their record's own row; a constant counts as far as the other rows have it too.
+pub fn evidence(set: &RowSet, instances: &[Instance]) -> f64 {
+    let given: usize = instances.iter().map(|instance| instance.labels.len()).sum();
+    let found: usize = rows_of(&set.rows, instances).into_iter().flatten().map(|(_, count)| count).sum();
+    let labels = instances.iter().flat_map(|instance| &instance.labels);
+    let constants = labels.filter(|(label, _)| label.meaning == Meaning::Constant);
+    let lacking = |(_, places): &(Labelled, Vec<Span>)| {
+        let having: BTreeSet<usize> = places.iter().filter_map(|&place| row_around(&set.rows, place)).collect();
+        1.0 - having.len() as f64 / set.rows.len().max(1) as f64
+    };
+    (found as f64 - constants.map(lacking).sum::<f64>()) / given.max(1) as f64
+}
+
+/// What a cell is worth that holds the labelled value and more: a column to start from, but the value is not cut out.
+const HOLDS_IT: f64 = 0.5;
+const MIN_HELD: usize = 3;
+
+/// Names the candidate's columns after the labels and hides all others; says which share of the labels has its column. A
+/// name goes to the column that agrees with most records, a plain slot before a derived column.
+pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Instance]) -> f64 {
+    let found = rows_of(rows, instances);
+    let mut names: Vec<&str> = Vec::new();
+    for (label, _) in instances.iter().flat_map(|instance| &instance.labels) {
+        names.extend(label.name().filter(|name| !names.contains(name)));
+    }
+    let mut taken: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut worth = 0.0;
+    for name in names {
+        let wanted: Vec<(usize, &str)> = instances
+            .iter()
+            .zip(&found)
+            .filter_map(|(instance, row)| Some((row.as_ref()?.0, instance)))
+            .flat_map(|(row, instance)| instance.labels.iter().map(move |(label, _)| (row, label)))
+            .filter(|(_, label)| label.name() == Some(name))
+            .map(|(row, label)| (row, label.text.as_str()))
+            .collect();
+        let free = (0..candidate.table.columns.len()).filter(|column| !taken.contains_key(column));
+        let value = |column: usize| (agreement(candidate, column, &wanted), preference(candidate, column));
+        let best = free
+            .map(|column| (value(column), column))
+            .max_by(|(a, i), (b, j)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(j.cmp(i)));
+        if let Some(((agrees, _), column)) = best.filter(|((agrees, _), _)| *agrees > 0.0) {
+            worth += agrees;
+            taken.insert(column, name);
+        }
+    }
+    if taken.is_empty() {
+        return 0.0;
+    }
+    let own: Vec<String> = candidate.table.columns.clone();
+    for (column, old) in own.iter().enumerate() {
+        let new = taken.get(&column);
+        candidate.template.set_hidden(column, new.is_none());
+        // A name that the template has for another column already is the person's from now on.
+        let name = new.map_or(old.as_str(), |name| name);
+        candidate.template.rename(column, name);
+        candidate.table.columns[column] = name.to_owned();
+    }
+    let given =
+        instances.iter().flat_map(|instance| &instance.labels).filter(|(label, _)| label.name().is_some()).count();
+    worth / given.max(1) as f64
+}
+
+/// Sum over the labelled rows of how far the column's cell is the value.
+fn agreement(candidate: &Candidate, column: usize, wanted: &[(usize, &str)]) -> f64 {
+    let squash = |text: &str| text.chars().filter(|&c| !is_blank(c)).collect::<String>();
+    let of_row = |&(row, text): &(usize, &str)| {
+        let cell = candidate.table.rows.get(row).and_then(|row| row.cells[column].as_deref());
+        let (cell, text) = (squash(cell.unwrap_or("")), squash(text));
+        match () {
+            () if cell == text => 1.0,
+            // Of cells that hold it the shortest is best; a letter or two are in any text.
+            () if text.len() >= MIN_HELD && cell.contains(&text) => HOLDS_IT * text.len() as f64 / cell.len() as f64,
+            () => 0.0,
+        }
+    };
+    wanted.iter().map(of_row).sum()
+}
+
+/// Slots before derived columns, shown ones before hidden ones, full ones before thin ones.
+fn preference(candidate: &Candidate, column: usize) -> (bool, usize, bool) {
+    let source = candidate.template.variants[0].sources.get(column).and_then(Option::as_ref);
+    let filled = candidate.table.rows.iter().filter(|row| row.cells[column].is_some()).count();
+    (matches!(source, Some(Source::Slot(_))), filled, !candidate.template.columns()[column].hidden)
+}
+
+#[cfg(test)]
+mod tests;
