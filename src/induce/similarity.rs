@@ -1,6 +1,7 @@
 //! The 0.7 rule: how much of the template's tags a page's rows still show.
 
 use super::features::sample;
+use super::lcs;
 use super::template::{Part, Variant};
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind, Tokens};
@@ -25,14 +26,15 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
 }
 
-enum Mark<'a> {
+/// A token of the template.
+pub(super) enum Mark<'a> {
     Open(&'a str, &'a [String]),
     Close(&'a str),
     Text,
 }
 
 /// The parts that every row has, as tokens.
-fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
+pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     for part in parts {
         match part {
             Part::Element(element) => {
@@ -46,22 +48,15 @@ fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     }
 }
 
-/// Length of the longest common subsequence.
+/// Length of the longest common subsequence of the template and the row.
 fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], row: Span) -> usize {
-    let mut best = vec![0_usize; template.len() + 1];
-    for token in tokens.slice(row).iter().take(MAX_TOKENS) {
-        let mut diagonal = 0;
-        for (j, mark) in template.iter().enumerate() {
-            let above = best[j + 1];
-            best[j + 1] = if matches(tokens, mark, token.kind, token.node) { diagonal + 1 } else { above.max(best[j]) };
-            diagonal = above;
-        }
-    }
-    best[template.len()]
+    let row = tokens.slice(row);
+    let row = &row[..row.len().min(MAX_TOKENS)];
+    lcs::length(row.len(), template.len(), |i, j| matches(tokens, &template[j], row[i].kind, row[i].node))
 }
 
 /// A tag with classes matches where at least half of the template's classes are there: one more or less says “sold” or “new”.
-fn matches(tokens: &Tokens<'_>, mark: &Mark<'_>, kind: TokenKind, node: NodeId) -> bool {
+pub(super) fn matches(tokens: &Tokens<'_>, mark: &Mark<'_>, kind: TokenKind, node: NodeId) -> bool {
     let tree = tokens.tree;
     match (mark, kind) {
         (Mark::Open(tag, classes), TokenKind::Open) => {
