@@ -16,7 +16,8 @@ use crate::model::Table;
 #[command(after_help = "Examples:
   pieme learn hotels.html                           show the five likeliest lists
   pieme learn hotels.html --pick 1 -o template.json take the first one
-  pieme learn page1.html page2.html --json          further pages of the same kind make it surer")]
+  pieme learn page1.html page2.html --json          further pages of the same kind make it surer
+  pieme learn hotels.html --method cycles --rows 12 ask one teacher only, and say how many records there are")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -46,8 +47,14 @@ pub struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
+    /// Every teacher that reads the page's tree; the others where it shows no list
     Auto,
+    /// One element a record, side by side
     Siblings,
+    /// Token sequences that come back N times, for the five likeliest N (Shi et al.)
+    Cycles,
+    /// Tag patterns that come back at even distances (IEPAD)
+    Repeats,
 }
 
 pub fn run(args: Args) -> u8 {
@@ -61,6 +68,8 @@ pub fn run(args: Args) -> u8 {
     let method = match args.method {
         Method::Auto => induce::Method::Auto,
         Method::Siblings => induce::Method::Siblings,
+        Method::Cycles => induce::Method::Cycles,
+        Method::Repeats => induce::Method::Repeats,
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let candidates = induce::learn(&pages, &LearnOptions { top, method, rows: args.rows });
