@@ -17,7 +17,7 @@ use crate::model::Table;
   pieme learn hotels.html                           show the five likeliest lists
   pieme learn hotels.html --pick 1 -o template.json take the first one
   pieme learn page1.html page2.html --json          further pages of the same kind make it surer
-  pieme learn hotels.html --method cycles --rows 12 ask one teacher only, and say how many records there are")]
+  pieme learn hotels.html --method cycles --rows 12 ask one teacher, for twelve rows")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
