@@ -19,6 +19,7 @@ use crate::model::Table;
   pieme learn hotels.html                           show the five likeliest lists
   pieme learn hotels.html --pick 1 -o template.json take the first one
   pieme learn page1.html page2.html --json          further pages of the same kind make it surer
+  pieme learn hotels.html --method cycles --rows 12 ask one teacher, for twelve rows
   pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'    two records of yours
   pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
   pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it")]
@@ -88,8 +89,14 @@ fn labelled(text: &str) -> Result<Labelled, String> {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
+    /// Every teacher that reads the page's tree; the others where it shows no list
     Auto,
+    /// One element a record, side by side
     Siblings,
+    /// Token sequences that come back N times, for the five likeliest N (Shi et al.)
+    Cycles,
+    /// Tag patterns that come back at even distances (IEPAD)
+    Repeats,
 }
 
 pub fn run(args: Args) -> u8 {
@@ -103,6 +110,8 @@ pub fn run(args: Args) -> u8 {
     let method = match args.method {
         Method::Auto => induce::Method::Auto,
         Method::Siblings => induce::Method::Siblings,
+        Method::Cycles => induce::Method::Cycles,
+        Method::Repeats => induce::Method::Repeats,
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };

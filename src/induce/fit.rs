@@ -8,6 +8,7 @@ use super::features::sample;
 use super::find::{View, row_sets};
 use super::layout;
 use super::leaf::{Paths, leaves};
+use super::offset;
 use super::profile::Profile;
 use super::similarity;
 use super::template::{Part, Template, Variant};
@@ -67,6 +68,12 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     let (gain, rows) = fitter.scan(variant);
     if gain > best.0 * SCAN_BONUS {
         best = (gain, rows);
+    }
+    if variant.finder.reads_tokens() {
+        let (gain, rows) = fitter.gain(&offset::rows_like(&view.tokens, variant), variant.floor);
+        if gain > best.0 {
+            best = (gain, rows);
+        }
     }
     let (gain, rows) = best;
     let similarity = if rows.is_empty() {

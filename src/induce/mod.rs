@@ -1,6 +1,8 @@
 //! Learning: page → row sets → the five best → templates. Pure: no clock, no files, no network.
 
 pub mod find;
+mod lcs;
+mod star;
 mod features;
 mod rank;
 pub mod leaf;
@@ -14,6 +16,7 @@ pub mod template;
 mod notation;
 pub mod fit;
 pub mod similarity;
+mod offset;
 pub mod enclose;
 pub mod label;
 pub mod help;
@@ -52,6 +55,10 @@ pub enum Method {
     Auto,
     /// One sibling a record, nothing else.
     Siblings,
+    /// Shi et al.: what comes back N times, in the paper's order.
+    Cycles,
+    /// IEPAD: tag patterns that come back evenly, fittest first.
+    Repeats,
 }
 
 /// One guess at the list: its template, and the rows of the first page, hidden columns included.
@@ -85,8 +92,7 @@ const CLEAR_LEAD: f64 = 0.7;
 
 /// Some list stands on the page, whatever it looks like.
 pub fn has_list(page: &Tree) -> bool {
-    let best = shown(&View::new(page), &LearnOptions { top: 1, ..LearnOptions::default() });
-    best.first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE)
+    by_tree(&View::new(page), Method::Auto).first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE)
 }
 
 /// Good enough to be taken for a list while nobody is looking. A person is shown weaker ones too.
@@ -111,16 +117,47 @@ pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<Str
 }
 
 fn shown(view: &View<'_>, options: &LearnOptions) -> Vec<Ranked> {
-    let mut sets = find::row_sets(view);
-    if options.method == Method::Siblings {
-        sets.retain(|set| set.finder == Finder::Siblings);
-    }
-    let mut ranked = rank::ranked(view, sets);
+    let mut ranked = match options.method {
+        Method::Auto => with_last_resort(view, by_tree(view, Method::Auto)),
+        Method::Siblings => by_tree(view, Method::Siblings),
+        Method::Cycles => rank::as_found(view, find::cycles::find(view, options.rows)),
+        Method::Repeats => rank::as_found(view, find::repeats::find(view)),
+    };
     if let Some(wanted) = options.rows {
         // Stable: within both halves the better score stays first.
         ranked.sort_by_key(|it| it.set.rows.len().abs_diff(wanted) > 0);
     }
-    rank::shown(&view.tokens, ranked, options.top)
+    match options.method {
+        Method::Auto | Method::Siblings => rank::shown(&view.tokens, ranked, options.top),
+        // What the paper would show, in its order; our score is only measured.
+        Method::Cycles | Method::Repeats => ranked.into_iter().take(options.top).collect(),
+    }
+}
+
+fn by_tree(view: &View<'_>, method: Method) -> Vec<Ranked> {
+    let mut sets = find::row_sets(view);
+    if method == Method::Siblings {
+        sets.retain(|set| set.finder == Finder::Siblings);
+    }
+    rank::ranked(view, sets)
+}
+
+/// What token repeats cost against lists of the tree: rotated rows score nearly as well as right ones (learn-notes 1, 2.3).
+const TOKEN_REPEAT: f64 = 1.5;
+
+/// Where the tree offers nothing plausible, rows that are no elements are better than none.
+fn with_last_resort(view: &View<'_>, mut ranked: Vec<Ranked>) -> Vec<Ranked> {
+    if ranked.first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE) {
+        return ranked;
+    }
+    let mut sets = find::repeats::find(view);
+    sets.extend(find::cycles::find(view, None));
+    for mut it in rank::as_found(view, sets) {
+        it.score -= TOKEN_REPEAT;
+        ranked.push(it);
+    }
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    ranked
 }
 
 fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {

@@ -70,6 +70,12 @@ pub fn ranked(view: &View<'_>, sets: Vec<RowSet>) -> Vec<Ranked> {
     ranked
 }
 
+/// The row sets in the order they came in, measured only.
+pub fn as_found(view: &View<'_>, sets: Vec<RowSet>) -> Vec<Ranked> {
+    let mut meter = Meter::new(view);
+    sets.into_iter().map(|set| measured(&mut meter, set)).collect()
+}
+
 fn measured(meter: &mut Meter<'_, '_>, set: RowSet) -> Ranked {
     let features = meter.measure(&set);
     Ranked { score: score(&features), set, features }

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use super::features::sample;
+use super::lcs;
 use super::leaf::class_step;
 use super::template::{Part, Variant};
-use crate::page::tokens::{Span, TokenKind, Tokens};
+use crate::page::tokens::{Span, Token, TokenKind, Tokens};
 use crate::page::{NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
@@ -29,14 +30,15 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
 }
 
-enum Mark<'a> {
+/// A token of the template.
+pub(super) enum Mark<'a> {
     Open(&'a str, &'a [String]),
     Close(&'a str),
     Text,
 }
 
 /// The parts that every row has, as tokens.
-fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
+pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     for part in parts {
         match part {
             Part::Element(element) => {
@@ -56,32 +58,29 @@ fn known_steps(variant: &Variant) -> HashSet<&str> {
     paths.flat_map(|(path, _)| path.split('/')).collect()
 }
 
-/// Length of the longest common subsequence.
+/// Length of the longest common subsequence of the template and the row.
 fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], known: &HashSet<&str>, row: Span) -> usize {
-    let mut best = vec![0_usize; template.len() + 1];
-    for (i, token) in tokens.slice(row).iter().take(MAX_TOKENS).enumerate() {
-        let step = match token.kind {
-            TokenKind::Open => class_step(tokens.tree, token.node),
-            TokenKind::Close | TokenKind::Text | TokenKind::Line => String::new(),
-        };
-        let is_known = known.contains(step.as_str());
-        let mut diagonal = 0;
-        for (j, mark) in template.iter().enumerate() {
-            let above = best[j + 1];
-            let matches = match (mark, token.kind) {
-                (Mark::Open(tag, classes), TokenKind::Open) => {
-                    tokens.tree.tag(token.node) == *tag
-                        && (is_known || i == 0 && classes.is_empty() || wears(tokens.tree, token.node, classes))
-                }
-                (Mark::Close(tag), TokenKind::Close) => tokens.tree.tag(token.node) == *tag,
-                (Mark::Text, TokenKind::Text) => true,
-                _ => false,
-            };
-            best[j + 1] = if matches { diagonal + 1 } else { above.max(best[j]) };
-            diagonal = above;
+    let row = tokens.slice(row);
+    let row = &row[..row.len().min(MAX_TOKENS)];
+    let at_home =
+        |token: &Token| token.kind == TokenKind::Open && known.contains(class_step(tokens.tree, token.node).as_str());
+    let at_home: Vec<bool> = row.iter().map(at_home).collect();
+    lcs::length(row.len(), template.len(), |i, j| match &template[j] {
+        Mark::Open(tag, classes) if at_home[i] || i == 0 && classes.is_empty() => {
+            row[i].kind == TokenKind::Open && tokens.tree.tag(row[i].node) == *tag
         }
+        mark => matches(tokens, mark, row[i].kind, row[i].node),
+    })
+}
+
+pub(super) fn matches(tokens: &Tokens<'_>, mark: &Mark<'_>, kind: TokenKind, node: NodeId) -> bool {
+    let tree = tokens.tree;
+    match (mark, kind) {
+        (Mark::Open(tag, classes), TokenKind::Open) => tree.tag(node) == *tag && wears(tree, node, classes),
+        (Mark::Close(tag), TokenKind::Close) => tree.tag(node) == *tag,
+        (Mark::Text, TokenKind::Text) => true,
+        _ => false,
     }
-    best[template.len()]
 }
 
 /// At least half of the classes are there: one more or less says “sold” or “new”. Where the template has none, there is

@@ -4,6 +4,7 @@ pub mod charset;
 pub mod tree;
 mod build;
 pub mod tokens;
+pub mod encode;
 pub mod select;
 
 pub use select::Selector;

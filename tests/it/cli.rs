@@ -21,6 +21,21 @@ fn every_verb_explains_itself_with_an_example() {
 }
 
 #[test]
+fn one_teacher_alone_can_be_asked_for_the_rows() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let page = folder.path().join("codes.html");
+    let lines: String = (1..=7).map(|i| format!("<b>Country {i}</b><i>{}</i><br>", 200 + i)).collect();
+    std::fs::write(&page, format!("<h1>Codes</h1>{lines}")).expect("the page is written");
+    let page = page.to_str().expect("a plain path");
+    for method in ["cycles", "repeats"] {
+        let said = pieme(&["learn", page, "--method", method, "--json"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        let first = &serde_json::from_str::<serde_json::Value>(&said.stdout).expect("JSON")["candidates"][0];
+        assert_eq!((first["method"].as_str(), first["rows"].as_u64()), (Some(method), Some(7)), "{}", said.stdout);
+    }
+}
+
+#[test]
 fn wrong_words_are_usage() {
     for words in [&["frobnicate"][..], &["run"], &["records", "../etc"], &["status", "--frob"]] {
         let stage = Stage::new();

@@ -5,6 +5,10 @@ mod siblings;
 mod groups;
 mod grids;
 mod lines;
+mod suffixes;
+pub mod cycles;
+pub mod repeats;
+mod pattern;
 
 use std::collections::HashSet;
 
@@ -12,7 +16,8 @@ pub use shape::View;
 
 use crate::page::tokens::Span;
 
-/// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines.
+/// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines, or,
+/// where only the tokens were looked at, any stretch.
 #[derive(Clone, Debug)]
 pub struct RowSet {
     pub finder: Finder,
@@ -32,6 +37,10 @@ pub enum Finder {
     Grid,
     /// Lines of a `<pre>`.
     Lines,
+    /// From one occurrence of a token sequence to the next (Shi et al.).
+    Cycles,
+    /// Occurrences of a tag pattern (IEPAD).
+    Repeats,
 }
 
 impl Finder {
@@ -41,14 +50,21 @@ impl Finder {
             Finder::Groups => "groups",
             Finder::Grid => "grid",
             Finder::Lines => "lines",
+            Finder::Cycles => "cycles",
+            Finder::Repeats => "repeats",
         }
+    }
+
+    /// Rows are stretches of tokens that need not be elements.
+    pub fn reads_tokens(self) -> bool {
+        matches!(self, Finder::Cycles | Finder::Repeats)
     }
 }
 
 /// A list holds at least this share of the page's text; below it stand thousands of inner lists (learn-notes 2.2, 7).
 const MIN_COVERAGE: f64 = 0.01;
 
-/// All row sets of the page: at least two rows each, every row with text, none twice.
+/// All row sets that the page's tree offers: at least two rows each, every row with text, none twice.
 pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
     let mut found = Found::new(view);
     let tree = view.tree();
@@ -91,3 +107,6 @@ impl<'v, 't> Found<'v, 't> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! IEPAD's extraction pattern: symbols in order, some of them optional, some with alternatives: `adc[w|x]b[d|-]`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::induce::star;
+use crate::page::encode::Symbol;
+
+/// With alternatives at more places than this an alignment says nothing (IEPAD 3.6).
+const MAX_ALTERNATIVES: usize = 10;
+/// Different strings that are aligned, the commonest: finding the centre compares each with each.
+const MAX_STRINGS: usize = 60;
+/// Longer strings between two occurrences are not aligned (learn-notes 7).
+pub const MAX_LENGTH: usize = 400;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    places: Vec<Place>,
+}
+
+/// What may stand at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    /// At least one, ascending.
+    symbols: Vec<Symbol>,
+    /// It may be missing.
+    optional: bool,
+}
+
+impl Place {
+    fn is_single(&self) -> bool {
+        self.symbols.len() == 1 && !self.optional
+    }
+}
+
+impl Pattern {
+    pub fn exact(symbols: &[Symbol]) -> Pattern {
+        let place = |&symbol: &Symbol| Place { symbols: vec![symbol], optional: false };
+        Pattern { places: symbols.iter().map(place).collect() }
+    }
+
+    /// What the strings have at each place of their alignment; nothing where that is too loose to say anything.
+    pub fn of_strings<'s>(strings: impl Iterator<Item = &'s [Symbol]>) -> Option<Pattern> {
+        let mut counts: BTreeMap<&[Symbol], usize> = BTreeMap::new();
+        for string in strings.filter(|string| string.len() <= MAX_LENGTH) {
+            *counts.entry(string).or_default() += 1;
+        }
+        let mut counts: Vec<(&[Symbol], usize)> = counts.into_iter().collect();
+        counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        counts.truncate(MAX_STRINGS);
+        let (strings, weights): (Vec<&[Symbol]>, Vec<usize>) = counts.into_iter().unzip();
+        let lines = star::align(&strings, &weights, MAX_ALTERNATIVES)?;
+        let length = lines.first()?.len();
+        let places: Vec<Place> = (0..length).map(|i| place(lines.iter().map(|line| line[i]))).collect();
+        let loose = places.iter().filter(|place| !place.is_single()).count();
+        (length > 0 && loose <= MAX_ALTERNATIVES).then_some(Pattern { places })
+    }
+
+    /// The pattern from this place on, and then what stood before it.
+    pub fn rotated(&self, start: usize) -> Pattern {
+        let mut places = self.places.clone();
+        places.rotate_left(start);
+        Pattern { places }
+    }
+
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The symbol at a place where nothing else may stand.
+    pub fn single(&self, place: usize) -> Option<Symbol> {
+        self.places.get(place).filter(|it| it.is_single()).map(|it| it.symbols[0])
+    }
+
+    pub fn has(&self, mut what: impl FnMut(Symbol) -> bool) -> bool {
+        self.places.iter().any(|place| place.symbols.iter().any(|&symbol| what(symbol)))
+    }
+
+    /// Where the pattern occurs: from the left, the longest match at each start, none inside another (IEPAD 4).
+    pub fn occurrences(&self, symbols: &[Symbol]) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        while start < symbols.len() {
+            let length = self.longest(&symbols[start..]);
+            if length > 0 {
+                found.push(start..start + length);
+            }
+            start += length.max(1);
+        }
+        found
+    }
+
+    /// How many symbols the longest match takes; 0 without one.
+    fn longest(&self, symbols: &[Symbol]) -> usize {
+        // The places where the next symbol may stand, ascending; one past the last is a match.
+        let mut here = Vec::new();
+        self.reach(0, &mut here);
+        let mut longest = 0;
+        for (read, symbol) in symbols.iter().enumerate() {
+            let mut next = Vec::new();
+            for &place in &here {
+                if self.places.get(place).is_some_and(|it| it.symbols.binary_search(symbol).is_ok()) {
+                    self.reach(place + 1, &mut next);
+                }
+            }
+            match next.last() {
+                None => break,
+                Some(&last) if last == self.places.len() => longest = read + 1,
+                Some(_) => {}
+            }
+            here = next;
+        }
+        longest
+    }
+
+    /// Adds the place, and those behind it that are reached by leaving optional ones out.
+    fn reach(&self, place: usize, reached: &mut Vec<usize>) {
+        // Whoever reached a later place came through this one.
+        if reached.last().is_some_and(|&last| last >= place) {
+            return;
+        }
+        reached.push(place);
+        let optional = self.places[place..].iter().take_while(|it| it.optional).count();
+        reached.extend(place + 1..=place + optional);
+    }
+
+    /// In the paper's notation.
+    #[cfg(test)]
+    fn notation(&self, name: impl Fn(Symbol) -> String) -> String {
+        let write = |place: &Place| {
+            let mut names: Vec<String> = place.symbols.iter().map(|&symbol| name(symbol)).collect();
+            names.extend(place.optional.then(|| "-".to_owned()));
+            if names.len() == 1 { names.remove(0) } else { format!("[{}]", names.join("|")) }
+        };
+        self.places.iter().map(write).collect()
+    }
+}
+
+fn place(column: impl Iterator<Item = Option<Symbol>>) -> Place {
+    let mut place = Place { symbols: Vec::new(), optional: false };
+    for symbol in column {
+        match symbol {
+            Some(symbol) => place.symbols.push(symbol),
+            None => place.optional = true,
+        }
+    }
+    place.symbols.sort_unstable();
+    place.symbols.dedup();
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols(text: &str) -> Vec<Symbol> {
+        text.bytes().map(Symbol::from).collect()
+    }
+
+    fn pattern(strings: &[&str]) -> Option<Pattern> {
+        let strings: Vec<Vec<Symbol>> = strings.iter().map(|it| symbols(it)).collect();
+        Pattern::of_strings(strings.iter().map(Vec::as_slice))
+    }
+
+    fn notation(pattern: &Pattern) -> String {
+        pattern.notation(|symbol| char::from(symbol as u8).to_string())
+    }
+
+    fn occurrences(pattern: &Pattern, text: &str) -> Vec<String> {
+        pattern.occurrences(&symbols(text)).into_iter().map(|it| text[it].to_owned()).collect()
+    }
+
+    #[test]
+    fn the_strings_between_occurrences_of_adc_generalise_as_in_the_paper() {
+        let pattern = pattern(&["adcwbd", "adcxb", "adcxbd"]).expect("three alternatives at most");
+        assert_eq!(notation(&pattern), "adc[w|x]b[d|-]");
+        assert_eq!(occurrences(&pattern, "adcwbdadcxbadcxbdadcb"), ["adcwbd", "adcxb", "adcxbd"]);
+    }
+
+    #[test]
+    fn the_longest_match_counts_so_abababab_is_twice_abab() {
+        let optional = |c: u8| Place { symbols: vec![c.into()], optional: true };
+        let mut places = Pattern::exact(&symbols("ab")).places;
+        places.extend([optional(b'a'), optional(b'b')]);
+        let pattern = Pattern { places };
+        assert_eq!(notation(&pattern), "ab[a|-][b|-]");
+        assert_eq!(occurrences(&pattern, "abababab"), ["abab", "abab"]);
+    }
+
+    #[test]
+    fn an_optional_place_that_looks_like_the_next_one_lets_no_place_be_skipped() {
+        let place = |c: u8, optional| Place { symbols: vec![c.into()], optional };
+        let pattern = Pattern { places: vec![place(b'a', true), place(b'a', false), place(b'b', false)] };
+        assert_eq!(occurrences(&pattern, "aabxaxab"), ["aab", "ab"]);
+    }
+
+    #[test]
+    fn a_rotated_pattern_begins_elsewhere_in_the_record() {
+        let pattern = Pattern::exact(&symbols("cab")).rotated(1);
+        assert_eq!(notation(&pattern), "abc");
+        assert_eq!(occurrences(&pattern, "xxabcabcabcyy").len(), 3);
+    }
+
+    #[test]
+    fn more_than_ten_loose_places_are_no_pattern() {
+        assert!(pattern(&["abcdefghijk", "ABCDEFGHIJK"]).is_none());
+        assert!(pattern(&["abcdefghij", "ABCDEFGHIJ"]).is_some());
+        assert!(pattern(&[]).is_none());
+        assert!(pattern(&["", ""]).is_none());
+    }
+}

@@ -1,0 +1,361 @@
+//! The page as a sequence of symbols: from its block-level tags alone, over every tag, to chunks of words.
+//!
+//! What repeats in a page depends on what one looks at. IEPAD leaves out classes of tags and calls all text between two
+//! tags the same; Shi et al. keep attributes and words. Either way a symbol remembers the tokens that it stands for.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::tokens::{Span, Token, TokenKind, Tokens};
+use super::tree::{Tree, collapse};
+
+/// What is seen of a page, the coarsest first (IEPAD section 5.1, Shi section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Block-level tags; all that stands between two of them is one text.
+    Block,
+    /// Every tag but links, images and other special markup.
+    NoSpecial,
+    /// Every tag but bold, italics and other physical markup.
+    NoPhysical,
+    /// Every tag but emphasis, code and other logical markup.
+    NoLogical,
+    /// Every tag by its name.
+    Tags,
+    /// Every tag with its attributes, and texts cut at their punctuation: Shi's tokens and separators.
+    Chunks,
+}
+
+/// Equal numbers are equal symbols, within one encoded page.
+pub type Symbol = u32;
+
+/// A page under one encoding. `spans` has one entry a symbol, ascending; chunks of one text share its token.
+pub struct Encoded {
+    pub symbols: Vec<Symbol>,
+    spans: Vec<Span>,
+    words: Vec<Word>,
+}
+
+struct Word {
+    name: String,
+    kind: TokenKind,
+}
+
+impl Word {
+    fn tag(&self) -> &str {
+        let name = self.name.trim_start_matches(['<', '/']);
+        name.split([' ', '>']).next().unwrap_or(name)
+    }
+}
+
+impl Encoded {
+    pub fn new(tokens: &Tokens<'_>, encoding: Encoding) -> Encoded {
+        let mut encoder = Encoder::new(tokens, encoding);
+        for (place, token) in tokens.list.iter().enumerate() {
+            encoder.take(place as u32, token);
+        }
+        encoder.flush(tokens.list.len() as u32);
+        encoder.encoded
+    }
+
+    /// As a person reads it: `<td>`, `</td>`, `TEXT`, or the chunk itself.
+    pub fn name(&self, symbol: Symbol) -> &str {
+        &self.words[symbol as usize].name
+    }
+
+    pub fn is_text(&self, symbol: Symbol) -> bool {
+        self.words[symbol as usize].kind == TokenKind::Text
+    }
+
+    /// A tag that opens something: `<br>` and its like do not.
+    pub fn is_open(&self, symbol: Symbol) -> bool {
+        let word = &self.words[symbol as usize];
+        word.kind == TokenKind::Open && !is_void(word.tag())
+    }
+
+    /// A tag of the block level, or a line end: what a record may begin or end with.
+    pub fn is_block(&self, symbol: Symbol) -> bool {
+        !self.is_text(symbol) && TagClass::of(self.words[symbol as usize].tag()) == TagClass::Block
+    }
+
+    /// The tokens behind a stretch of symbols; empty for an empty stretch.
+    pub fn span(&self, symbols: Range<usize>) -> Span {
+        match self.spans.get(symbols) {
+            Some([first, .., last]) => Span { start: first.start, stop: last.stop },
+            Some([only]) => *only,
+            _ => Span { start: 0, stop: 0 },
+        }
+    }
+
+    /// Where a symbol begins; one past the last symbol is where the last one ends.
+    pub fn start(&self, symbol: usize) -> u32 {
+        match self.spans.get(symbol) {
+            Some(span) => span.start,
+            None => self.spans.last().map_or(0, |span| span.stop),
+        }
+    }
+}
+
+struct Encoder<'a, 't> {
+    tokens: &'a Tokens<'t>,
+    encoding: Encoding,
+    encoded: Encoded,
+    ids: HashMap<String, Symbol>,
+    /// Where the stretch since the last kept tag began, and whether it has text.
+    pending: Option<(u32, bool)>,
+}
+
+impl<'a, 't> Encoder<'a, 't> {
+    fn new(tokens: &'a Tokens<'t>, encoding: Encoding) -> Encoder<'a, 't> {
+        let encoded = Encoded { symbols: Vec::new(), spans: Vec::new(), words: Vec::new() };
+        Encoder { tokens, encoding, encoded, ids: HashMap::new(), pending: None }
+    }
+
+    fn take(&mut self, place: u32, token: &Token) {
+        let tree = self.tokens.tree;
+        match token.kind {
+            TokenKind::Text if self.encoding == Encoding::Chunks => {
+                let span = Span { start: place, stop: place + 1 };
+                for chunk in chunks(&collapse(self.tokens.raw(token))) {
+                    self.push(chunk.to_owned(), TokenKind::Text, span);
+                }
+            }
+            TokenKind::Text => self.pending = Some((self.pending.map_or(place, |(start, _)| start), true)),
+            TokenKind::Open | TokenKind::Close if TagClass::of(tree.tag(token.node)) == TagClass::Frame => {
+                self.flush(place);
+            }
+            TokenKind::Line => self.keep(place, "#nl".to_owned(), TokenKind::Line),
+            TokenKind::Close if is_void(tree.tag(token.node)) => self.widen(place),
+            TokenKind::Open | TokenKind::Close if self.keeps(tree.tag(token.node)) => {
+                let name = self.tag_name(token);
+                self.keep(place, name, token.kind);
+            }
+            TokenKind::Open | TokenKind::Close => {
+                self.pending = Some(self.pending.unwrap_or((place, false)));
+            }
+        }
+    }
+
+    fn keeps(&self, tag: &str) -> bool {
+        let class = TagClass::of(tag);
+        match self.encoding {
+            Encoding::Block => class == TagClass::Block,
+            Encoding::NoSpecial => class != TagClass::Special,
+            Encoding::NoPhysical => class != TagClass::Physical,
+            Encoding::NoLogical => class != TagClass::Logical,
+            Encoding::Tags | Encoding::Chunks => true,
+        }
+    }
+
+    fn tag_name(&self, token: &Token) -> String {
+        let tree = self.tokens.tree;
+        let tag = tree.tag(token.node);
+        match token.kind {
+            TokenKind::Close => format!("</{tag}>"),
+            _ if self.encoding == Encoding::Chunks => format!("<{tag}{}>", attributes(tree, token)),
+            _ => format!("<{tag}>"),
+        }
+    }
+
+    fn keep(&mut self, place: u32, name: String, kind: TokenKind) {
+        let start = self.flush(place);
+        self.push(name, kind, Span { start, stop: place + 1 });
+    }
+
+    /// The end of a tag that has no inside belongs to it.
+    fn widen(&mut self, place: u32) {
+        match (self.pending, self.encoded.spans.last_mut()) {
+            (None, Some(last)) => last.stop = place + 1,
+            _ => {
+                self.pending.get_or_insert((place, false));
+            }
+        }
+    }
+
+    /// Ends a stretch of text and skipped tags before `place`. Skipped tags without text (a picture) belong to the tag that
+    /// opens before them, else to the symbol that follows: answers where that one begins.
+    fn flush(&mut self, place: u32) -> u32 {
+        let Some((start, has_text)) = self.pending.take() else { return place };
+        if has_text {
+            self.push("TEXT".to_owned(), TokenKind::Text, Span { start, stop: place });
+            return place;
+        }
+        let opens = self.encoded.symbols.last().is_some_and(|&last| self.encoded.is_open(last));
+        match self.encoded.spans.last_mut() {
+            Some(last) if opens => {
+                last.stop = place;
+                place
+            }
+            _ => start,
+        }
+    }
+
+    fn push(&mut self, name: String, kind: TokenKind, span: Span) {
+        let next = self.encoded.words.len() as Symbol;
+        let symbol = *self.ids.entry(name.clone()).or_insert(next);
+        if symbol == next {
+            self.encoded.words.push(Word { name, kind });
+        }
+        self.encoded.symbols.push(symbol);
+        self.encoded.spans.push(span);
+    }
+}
+
+fn attributes(tree: &Tree, token: &Token) -> String {
+    let Some(element) = tree.element(token.node) else { return String::new() };
+    element.attributes.iter().map(|(name, value)| format!(" {}={value}", &**name)).collect()
+}
+
+/// Cuts behind each separator, which stays with the chunk before it (Shi definitions 2.3 and 2.4).
+fn chunks(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(is_separator).map(str::trim).filter(|chunk| !chunk.is_empty())
+}
+
+/// Punctuation, except what stands inside values: “any punctuation character excluding the set `,.(-)'%` and SPACE”. The
+/// typographic dashes and the apostrophe go with theirs.
+fn is_separator(c: char) -> bool {
+    match c {
+        ',' | '.' | '(' | '-' | ')' | '\'' | '%' | '\u{2010}'..='\u{2015}' | '\u{2019}' => false,
+        '\u{a1}' | '\u{a6}' | '\u{ab}' | '\u{b7}' | '\u{bb}' | '\u{bf}' => true,
+        '\u{2016}'..='\u{205e}' | '\u{3001}'..='\u{3011}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' => true,
+        _ => c.is_ascii_punctuation(),
+    }
+}
+
+/// IEPAD's classes of tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TagClass {
+    Block,
+    Logical,
+    Physical,
+    Special,
+    /// Around the body: no encoding shows it.
+    Frame,
+}
+
+impl TagClass {
+    /// After HTML 3.2, which the paper's Figure 2 follows (its tags are named in the text only in part), with later tags
+    /// beside those they are like. An unknown tag, such as a custom element, gives structure.
+    fn of(tag: &str) -> TagClass {
+        match tag {
+            "html" | "head" | "body" => TagClass::Frame,
+            "em" | "strong" | "dfn" | "code" | "samp" | "kbd" | "var" | "cite" | "abbr" | "acronym" | "mark"
+            | "time" | "data" | "q" | "ins" | "del" | "label" => TagClass::Logical,
+            "tt" | "i" | "b" | "u" | "s" | "strike" | "big" | "small" | "sub" | "sup" | "font" | "span" | "bdi"
+            | "bdo" | "wbr" | "nobr" | "blink" => TagClass::Physical,
+            "a" | "img" | "picture" | "source" | "basefont" | "applet" | "param" | "map" | "area" | "object"
+            | "embed" | "video" | "audio" | "input" | "button" => TagClass::Special,
+            _ => TagClass::Block,
+        }
+    }
+}
+
+fn is_void(tag: &str) -> bool {
+    matches!(
+        tag,
+        "area"
+            | "base"
+            | "basefont"
+            | "br"
+            | "col"
+            | "embed"
+            | "hr"
+            | "img"
+            | "input"
+            | "link"
+            | "meta"
+            | "param"
+            | "source"
+            | "track"
+            | "wbr"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(html: &str, encoding: Encoding) -> Vec<String> {
+        let tree = Tree::parse(html);
+        let encoded = Encoded::new(&Tokens::new(&tree), encoding);
+        encoded.symbols.iter().map(|&symbol| encoded.name(symbol).to_owned()).collect()
+    }
+
+    fn check(html: &str, encoding: Encoding, expected: &str) {
+        assert_eq!(names(html, encoding).join(" "), expected, "{encoding:?}");
+    }
+
+    #[test]
+    fn the_congo_code_is_fourteen_tokens_of_six_kinds() {
+        let congo = "<B>Congo</B><I>242</I><BR>\n<B>Egypt</B><I>20</I><BR>";
+        let line = "<b> TEXT </b> <i> TEXT </i> <br>";
+        check(congo, Encoding::Tags, &format!("{line} {line}"));
+        let tree = Tree::parse(congo);
+        let encoded = Encoded::new(&Tokens::new(&tree), Encoding::Tags);
+        // The paper writes them in three bits each: 000 110 001 010 110 011 100.
+        assert_eq!(encoded.symbols, [0, 1, 2, 3, 1, 4, 5, 0, 1, 2, 3, 1, 4, 5]);
+    }
+
+    #[test]
+    fn each_encoding_leaves_out_its_class_of_tags_and_joins_the_texts_around_them() {
+        let html = "<ul><li><a href=1><b>x</b></a> by <em>me</em></ul>";
+        check(html, Encoding::Block, "<ul> <li> TEXT </li> </ul>");
+        check(html, Encoding::NoSpecial, "<ul> <li> <b> TEXT </b> TEXT <em> TEXT </em> </li> </ul>");
+        check(html, Encoding::NoPhysical, "<ul> <li> <a> TEXT </a> TEXT <em> TEXT </em> </li> </ul>");
+        check(html, Encoding::NoLogical, "<ul> <li> <a> <b> TEXT </b> </a> TEXT </li> </ul>");
+        check(html, Encoding::Tags, "<ul> <li> <a> <b> TEXT </b> </a> TEXT <em> TEXT </em> </li> </ul>");
+    }
+
+    #[test]
+    fn a_row_of_the_hotel_page_is_cut_into_the_tokens_of_shis_first_example() {
+        let html = "<table><tr><td><a><b>INN ON THE LAKE</b></a></td><td align=right>Rate: CAD 95.00</td></table>";
+        let names = names(html, Encoding::Chunks);
+        let place = names.iter().position(|name| name == "<b>").expect("the name is bold");
+        let row = ["<b>", "INN ON THE LAKE", "</b>", "</a>", "</td>", "<td align=right>"];
+        assert_eq!(&names[place..place + 6], row);
+    }
+
+    #[test]
+    fn punctuation_separates_but_not_inside_addresses_and_numbers() {
+        check(
+            "<p>3009 NO 2 HIGHWAY, Waverley, NS; Tel: (902) 494-7111 | 4.7 km / 2.9 mi",
+            Encoding::Chunks,
+            "<p> 3009 NO 2 HIGHWAY, Waverley, NS; Tel: (902) 494-7111 | 4.7 km / 2.9 mi </p>",
+        );
+        let names = names("<p>NS; Tel: (902) 494-7111 | 4.7 km", Encoding::Chunks);
+        assert_eq!(names, ["<p>", "NS;", "Tel:", "(902) 494-7111 |", "4.7 km", "</p>"]);
+    }
+
+    #[test]
+    fn a_text_brings_the_skipped_tags_around_it_and_a_picture_stays_in_its_cell() {
+        let tree = Tree::parse("<div><p><img src=1></p><p><a href=2>x</a></p></div>");
+        let tokens = Tokens::new(&tree);
+        let encoded = Encoded::new(&tokens, Encoding::Block);
+        let inside = |symbols: Range<usize>| {
+            let span = encoded.span(symbols);
+            let tags = tokens.slice(span).iter().filter(|token| token.kind == TokenKind::Open);
+            tags.map(|token| tree.tag(token.node)).collect::<Vec<_>>().join(" ")
+        };
+        // <div> <p> </p> <p> TEXT </p> </div>
+        assert_eq!(inside(1..2), "p img");
+        assert_eq!(inside(4..5), "a");
+    }
+
+    #[test]
+    fn the_first_and_the_last_symbol_do_not_reach_out_of_the_body() {
+        let tree = Tree::parse("<b>x</b><br>");
+        let tokens = Tokens::new(&tree);
+        let encoded = Encoded::new(&tokens, Encoding::Tags);
+        let body = tokens.span(tree.elements("body").next().expect("the parser makes a body"));
+        let span = encoded.span(0..encoded.symbols.len());
+        assert_eq!((span.start, span.stop), (body.start + 1, body.stop - 1));
+    }
+
+    #[test]
+    fn an_empty_page_has_no_symbols() {
+        for encoding in [Encoding::Block, Encoding::Tags, Encoding::Chunks] {
+            check("", encoding, "");
+            assert_eq!(Encoded::new(&Tokens::new(&Tree::parse("")), encoding).span(0..0), Span { start: 0, stop: 0 });
+        }
+    }
+}
