@@ -62,7 +62,7 @@ fn explain(config: Option<&Path>, args: &Args) -> Done {
 fn page_and_template(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), Complaint> {
     let file = Path::new(what);
     if file.is_file() || what.contains(['/', '\\']) {
-        return Ok((read_page(file).map_err(|sentence| Complaint::new(exit::USAGE, sentence))?, None));
+        return Ok((read_page(file)?, None));
     }
     let name = task_name(what)?;
     let config = Config::find(config)?;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::exit::NEEDS_PERSON;
-use super::{print, read_page, refuse};
+use super::{Complaint, Done, exit, out, read_page, settle};
 use crate::extract;
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
@@ -28,26 +27,23 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> u8 {
+    settle(extract(&args))
+}
+
+fn extract(args: &Args) -> Done {
     let path = args.template.display();
-    let text = match std::fs::read_to_string(&args.template) {
-        Ok(text) => text,
-        Err(error) => return refuse(&format!("cannot read the template {path}: {error}")),
-    };
-    let template = match Template::from_json(&text) {
-        Ok(template) => template,
-        Err(error) => return refuse(&format!("{path}: {error}")),
-    };
-    let page = match read_page(&args.page) {
-        Ok(page) => page,
-        Err(sentence) => return refuse(&sentence),
-    };
+    let text = std::fs::read_to_string(&args.template)
+        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
+    let template =
+        Template::from_json(&text).map_err(|error| Complaint::new(exit::USAGE, format!("{path}: {error}")))?;
+    let page = read_page(&args.page)?;
     let found = extract::extract(&template, &page);
     if args.json {
         let (similarity, rows) = (found.similarity, found.table.rows.len());
-        print(&json!({ "similarity": similarity, "rows": rows, "records": found.table.records() }).to_string());
+        out::json(&json!({ "similarity": similarity, "rows": rows, "records": found.table.records() }));
     } else {
-        print(&format!("{} rows, similarity {:.2}", found.table.rows.len(), found.similarity));
-        print(&super::learn::preview(&found.visible(&template)));
+        out::say(format!("{} rows, similarity {:.2}", found.table.rows.len(), found.similarity));
+        out::say(super::learn::preview(&found.visible(&template)));
     }
-    if found.similarity < THRESHOLD { NEEDS_PERSON } else { 0 }
+    Ok(if found.similarity < THRESHOLD { exit::NEEDS_PERSON } else { exit::DONE })
 }

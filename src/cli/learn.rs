@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
-use super::{print, read_page, refuse};
+use super::{Complaint, Done, exit, out, read_page, settle};
 use crate::extract::visible;
 use crate::induce::help::{Block, Help};
 use crate::induce::label::Labelled;
@@ -100,13 +100,11 @@ enum Method {
 }
 
 pub fn run(args: Args) -> u8 {
-    let mut pages = Vec::new();
-    for path in &args.pages {
-        match read_page(path) {
-            Ok(page) => pages.push(page),
-            Err(sentence) => return refuse(&sentence),
-        }
-    }
+    settle(learn(&args))
+}
+
+fn learn(args: &Args) -> Done {
+    let pages = args.pages.iter().map(|path| read_page(path)).collect::<Result<Vec<_>, _>>()?;
     let method = match args.method {
         Method::Auto => induce::Method::Auto,
         Method::Siblings => induce::Method::Siblings,
@@ -115,24 +113,21 @@ pub fn run(args: Args) -> u8 {
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };
-    let candidates = match induce::learn_with(&pages, &options, &args.help.said()) {
-        Ok(candidates) => candidates,
-        Err(error) => return refuse(&error.to_string()),
-    };
+    let candidates = induce::learn_with(&pages, &options, &args.help.said())
+        .map_err(|error| Complaint::new(exit::USAGE, error.to_string()))?;
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
-        let Some(picked) = pick.checked_sub(1).and_then(|place| candidates.get(place)) else {
-            return refuse(&format!("there is no candidate {pick}: the page has {}", candidates.len()));
-        };
-        if let Err(error) = std::fs::write(output, picked.template.to_json()) {
-            return refuse(&format!("cannot write {}: {error}", output.display()));
-        }
+        let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
+            Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+        })?;
+        std::fs::write(output, picked.template.to_json())
+            .map_err(|error| Complaint::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))?;
     }
     if args.json {
-        print(&as_json(&candidates).to_string());
+        out::json(&as_json(&candidates));
     } else if args.pick.is_none() {
         show(&candidates);
     }
-    0
+    Ok(exit::DONE)
 }
 
 fn as_json(candidates: &[Candidate]) -> Value {
@@ -157,14 +152,15 @@ fn as_json(candidates: &[Candidate]) -> Value {
 /// Rows of a candidate that a person sees, and columns.
 const SHOWN_ROWS: usize = 4;
 const SHOWN_COLUMNS: usize = 6;
+const CELL_WIDTH: usize = 40;
 
 fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
-        print("No list on this page: nothing comes back at least twice with text in it.");
+        out::say("No list on this page: nothing comes back at least twice with text in it.");
     }
     for (i, it) in candidates.iter().enumerate() {
-        print(&format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
-        print(&preview(&visible(&it.table, &it.template)));
+        out::say(format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
+        out::say(preview(&visible(&it.table, &it.template)));
     }
 }
 
@@ -172,16 +168,12 @@ pub(super) fn preview(table: &Table) -> String {
     let mut drawn = comfy_table::Table::new();
     drawn.load_style(UTF8_FULL_CONDENSED);
     drawn.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
-    drawn.set_header(table.columns.iter().take(SHOWN_COLUMNS));
+    drawn.set_header(table.columns.iter().take(SHOWN_COLUMNS).map(|name| out::cell(name, CELL_WIDTH)));
     for row in table.rows.iter().take(SHOWN_ROWS) {
-        drawn.add_row(row.cells.iter().take(SHOWN_COLUMNS).map(|cell| short(cell.as_deref().unwrap_or(""))));
+        let cells = row.cells.iter().take(SHOWN_COLUMNS);
+        drawn.add_row(cells.map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
     }
     let rest = table.columns.len().saturating_sub(SHOWN_COLUMNS);
     let more = if rest > 0 { format!("\n   and {rest} more columns") } else { String::new() };
     format!("{drawn}{more}")
-}
-
-fn short(text: &str) -> String {
-    const MAX: usize = 40;
-    if text.chars().count() <= MAX { text.to_owned() } else { text.chars().take(MAX - 1).chain(['…']).collect() }
 }

@@ -152,18 +152,9 @@ fn reader(config: &Config) -> Result<Store, Complaint> {
     Ok(Store::open_reader(&config.store)?)
 }
 
-/// Reads a page from a file; the error is one sentence for a person.
-fn read_page(path: &Path) -> Result<Tree, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read the page {}: {error}", path.display()))?;
-    let text = charset::decode(&bytes, None).text;
-    // Plain text is a listing: without a single tag its lines are all the structure there is.
-    Ok(if text.contains('<') { Tree::parse(&text) } else { Tree::parse(&format!("<pre>\n{text}</pre>")) })
-}
-
-fn print(text: &str) {
-    out::say(text);
-}
-
-fn refuse(sentence: &str) -> u8 {
-    settle(Err(Complaint::new(exit::USAGE, sentence)))
+/// Reads a page from a file.
+fn read_page(path: &Path) -> Result<Tree, Complaint> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))?;
+    Ok(Tree::parse(&charset::decode(&bytes, None).text))
 }

@@ -404,6 +404,7 @@ mod tests {
         check("<template><p>no</p></template><p>yes", r#"html(head(template) body(p("yes")))"#);
         check("<meta charset=utf-8><p>kept", r#"html(head(meta) body(p("kept")))"#);
         check("<script>x</script><p>kept", r#"html(head(script("x")) body(p("kept")))"#);
+        check("no tag\nat all", r#"html(head body(pre("no tag\nat all")))"#);
         check("", "html(head body)");
     }
 

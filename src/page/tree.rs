@@ -59,8 +59,13 @@ pub struct Element {
 }
 
 impl Tree {
+    /// Reads HTML. Plain text is a listing: without a single tag its lines are all the structure there is.
     pub fn parse(html: &str) -> Tree {
-        build::parse(html)
+        if html.contains('<') || html.trim().is_empty() {
+            build::parse(html)
+        } else {
+            build::parse(&format!("<pre>\n{html}</pre>"))
+        }
     }
 
     pub fn root(&self) -> NodeId {
