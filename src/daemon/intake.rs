@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::due;
 use crate::model::TaskName;
 use crate::store::{StoreError, TaskRow, Trigger};
-use crate::taskdir::Change;
+use crate::taskdir::{Change, Shelf};
 
 use super::service::Service;
 
@@ -19,8 +19,19 @@ const RESCAN_EVERY: Duration = Duration::from_secs(60);
 const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
 
 impl Service {
+    /// Looks through tasks/ and takes in what has changed. Where the store fails in the middle, everything counts as new
+    /// again, so that no change is lost: taking a known folder in once more does no harm.
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
         self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
+        let taken = self.take_in_changes().await;
+        if taken.is_err() {
+            self.shelf = Shelf::new(self.config.tasks.clone());
+            self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
+        }
+        taken
+    }
+
+    async fn take_in_changes(&mut self) -> Result<(), StoreError> {
         let changes = self.shelf.rescan();
         if let Some(problem) = self.shelf.trouble() {
             tracing::error!("{problem}");

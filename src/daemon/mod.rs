@@ -25,6 +25,8 @@ use crate::model::TaskName;
 pub enum Event {
     /// A second has passed, more or less.
     Tick,
+    /// The clock has been silent for a while, or a rescan is due.
+    OwnTick,
     /// Something may have changed in tasks/.
     FolderHint,
     /// A person asks for something over the control socket.

@@ -124,16 +124,17 @@ impl Service {
             let event = match timeout(SILENCE.min(until_rescan), inbox.recv()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                Err(_) => Event::Tick,
+                // A tick of our own: the loop turns even while the clock is silent.
+                Err(_) => Event::OwnTick,
             };
+            if matches!(event, Event::Tick) {
+                last_tick = Instant::now();
+            }
             if last_tick.elapsed() >= SILENCE {
                 tracing::warn!("the clock fell silent, it is wound up again");
                 if let Err(error) = clock.restart().await {
                     tracing::error!("the clock could not be wound up: {error}");
                 }
-                last_tick = Instant::now();
-            }
-            if matches!(event, Event::Tick) {
                 last_tick = Instant::now();
             }
             if let Err(error) = self.handle(event).await {
@@ -154,7 +155,7 @@ impl Service {
 
     async fn handle(&mut self, event: Event) -> Result<(), StoreError> {
         match event {
-            Event::Tick => self.tick().await?,
+            Event::Tick | Event::OwnTick => self.tick().await?,
             Event::FolderHint => self.rescan_at = self.rescan_at.min(Instant::now() + DEBOUNCE),
             Event::Reload => self.rescan().await?,
             Event::Request(Request::Run { task }, replies) => {
