@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
 use crate::config::Config;
@@ -80,20 +82,46 @@ async fn show(folder: &Path, port: u16, once: bool) -> Done {
     let site = start_site(port).await.map_err(failed)?;
     let config = lay_out(folder, site.port()).map_err(failed)?;
     let config = Config::load(&config)?;
+    let mut told_to_end = told_to_end().map_err(failed)?;
     let mut daemon = start_daemon(&config).map_err(failed)?;
+    let shown = tokio::select! {
+        shown = watch(&site, folder, &config, &mut daemon, once) => shown,
+        _ = told_to_end.recv() => Ok(()),
+    };
+    stop(daemon).await;
+    shown.map(|()| exit::DONE)
+}
+
+/// The first runs, the table, and the table again whenever it changes.
+async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, once: bool) -> Result<(), Complaint> {
     out::note(format!(
         "Practice site: {}\nFolder:        {}\nWaiting for the first runs …",
         site.url(),
         folder.display()
     ));
-    first_runs(&config, &mut daemon).await?;
-    out::say(status::table(&config)?);
-    if !once {
-        explain(&site, folder);
-        follow(&config, &mut daemon).await?;
+    first_runs(config, daemon).await?;
+    out::say(status::table(config)?);
+    if once {
+        return Ok(());
     }
-    stop(daemon).await;
-    Ok(exit::DONE)
+    explain(site, folder);
+    follow(config, daemon).await
+}
+
+/// Hears of Ctrl-C, of SIGTERM and of a terminal that was closed: the daemon must not stay behind.
+fn told_to_end() -> io::Result<mpsc::Receiver<()>> {
+    let (tell, told) = mpsc::channel(1);
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let mut signals = signal(kind)?;
+        let tell = tell.clone();
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                // One word is enough; a full channel has it already.
+                let _ = tell.try_send(());
+            }
+        });
+    }
+    Ok(told)
 }
 
 async fn start_site(port: u16) -> io::Result<Site> {
@@ -172,13 +200,12 @@ The table is shown again when it changes. Ctrl-C ends the demo.
     ));
 }
 
-/// Prints the table again whenever a task's state changes, until Ctrl-C.
+/// Prints the table again whenever a task's state changes.
 async fn follow(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
     let mut look = interval(Duration::from_secs(1));
     let mut shown = status::states(config)?;
     loop {
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => return Ok(()),
             status = daemon.wait() => {
                 let status = status.map_or_else(|error| error.to_string(), |it| it.to_string());
                 return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));

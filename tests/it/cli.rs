@@ -1,8 +1,8 @@
 //! What a person types, and what a script can rely on.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::stage::{Said, Stage};
+use crate::stage::{Said, Stage, is_alive, signal_process};
 
 fn pieme(words: &[&str]) -> Said {
     Command::new(env!("CARGO_BIN_EXE_pieme")).args(words).output().expect("pieme starts").into()
@@ -228,4 +228,23 @@ fn the_demo_shows_two_tasks_that_are_ok() {
         let line = said.stdout.lines().find(|line| line.starts_with(task)).unwrap_or_default();
         assert!(line.contains(" ok "), "{}", said.stdout);
     }
+}
+
+#[test]
+fn a_demo_whose_terminal_is_closed_leaves_no_daemon_behind() {
+    let stage = Stage::new();
+    let folder = stage.path("demo");
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_pieme"))
+        .args(["demo", "--port", "0", "--dir"])
+        .arg(&folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("pieme starts");
+    stage.wait_for("the demo's daemon", || folder.join("state/control.sock").exists());
+    let daemons = stage.children_of(demo.id());
+    assert_eq!(daemons.len(), 1);
+    signal_process(demo.id(), "-HUP");
+    stage.wait_for("the demo's end", || demo.try_wait().is_ok_and(|it| it.is_some()));
+    assert!(!is_alive(daemons[0]), "the daemon ended with it");
 }
