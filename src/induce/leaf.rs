@@ -38,7 +38,8 @@ impl LeafKind {
     }
 }
 
-const ATTRIBUTES: [LeafKind; 8] = [
+/// The attributes that hold values, links first.
+pub(super) const ATTRIBUTES: [LeafKind; 8] = [
     LeafKind::Href,
     LeafKind::Src,
     LeafKind::DataSrc,

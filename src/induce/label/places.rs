@@ -1,24 +1,12 @@
 //! Where a text that a person gave stands on the page: whole texts first, then parts of texts, then attributes.
 
 use super::super::find::View;
-use super::super::leaf::LeafKind;
+use super::super::leaf::ATTRIBUTES;
 use crate::page::tokens::{Span, TokenKind};
 use crate::page::tree::is_blank;
 
 /// Places of one text that are looked at: one that stands more often says little about where the list is.
 const MAX_PLACES: usize = 500;
-
-/// The attributes whose values a person may give, links first.
-const ATTRIBUTES: [LeafKind; 8] = [
-    LeafKind::Href,
-    LeafKind::Src,
-    LeafKind::DataSrc,
-    LeafKind::Alt,
-    LeafKind::Title,
-    LeafKind::Datetime,
-    LeafKind::Content,
-    LeafKind::Value,
-];
 
 /// The page's text without white space, and which token each part came from. A person types or copies a text with other
 /// blanks and line ends than the page has.
