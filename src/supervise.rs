@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::induce::help::{Block, Help, HelpError};
 use crate::induce::label::{Labelled, Meaning};
 use crate::induce::{self, Candidate, LearnOptions};
-use crate::model::{Column, Outcome, PageMeta, PastRun, RunId, Table, TaskName};
+use crate::model::{Column, Outcome, PageMeta, PastRun, Row, RunId, Table, TaskName};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
 use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
@@ -215,7 +215,8 @@ impl Proposal {
         // The template goes last: it is what a watching daemon acts on.
         taskdir::write_labels(&folder.dir, &labels)?;
         taskdir::write_columns(&folder.dir, &columns)?;
-        taskdir::write_sample(&folder.dir, 1, &self.body, &candidate.table)?;
+        taskdir::clear_samples(&folder.dir)?;
+        taskdir::write_sample(&folder.dir, 1, &self.body, &under_names(&candidate.table, &choice.names))?;
         taskdir::write_template(&folder.dir, &template.to_json())?;
         Ok(())
     }
@@ -239,6 +240,15 @@ fn check_names(choice: &Choice, candidate: &Candidate) -> Result<(), SuperviseEr
 fn column(folder: &TaskFolder, name: &str) -> Column {
     let known = folder.task.columns.iter().find(|column| column.name == name);
     known.cloned().unwrap_or_else(|| Column::text(name))
+}
+
+/// The rows as the person will see them: the columns that were kept, under their names.
+fn under_names(table: &Table, names: &[Option<String>]) -> Table {
+    let kept = |row: &Row| {
+        let cells = row.cells.iter().zip(names).filter(|(_, name)| name.is_some()).map(|(cell, _)| cell.clone());
+        Row { cells: cells.collect(), page: row.page }
+    };
+    Table { columns: names.iter().flatten().cloned().collect(), rows: table.rows.iter().map(kept).collect() }
 }
 
 fn first_row(table: &Table) -> String {
@@ -301,6 +311,13 @@ mod tests {
             &[&["31", "in stock", "Lamp"], &["95", "in stock", "Oak chair"], &["120", "", "Shelf"]],
         );
         assert_eq!(carry_over(&old, &new), [(0, 1), (2, 0)]);
+    }
+
+    #[test]
+    fn a_sample_expects_the_rows_that_a_person_chose() {
+        let learned = table(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
+        let names = [Some("price".to_owned()), None, Some("name".to_owned())];
+        assert_eq!(under_names(&learned, &names), table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]]));
     }
 
     #[test]

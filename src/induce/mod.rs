@@ -97,7 +97,9 @@ pub fn has_list(page: &Tree) -> bool {
 
 /// Good enough to be taken for a list while nobody is looking. A person is shown weaker ones too.
 pub fn is_plausible(candidate: &Candidate) -> bool {
-    candidate.score >= PLAUSIBLE_SCORE
+    // The readers of tokens find repeats in random bytes too.
+    let by_tokens = candidate.template.variants.iter().any(|it| matches!(it.finder, Finder::Cycles | Finder::Repeats));
+    candidate.score >= PLAUSIBLE_SCORE && !by_tokens
 }
 
 /// On the corpus the right first candidates score -2.1 and better; the paragraphs of an article come to -4.2, two-row

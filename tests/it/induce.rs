@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pieme::extract::{extract, visible};
 use pieme::induce::template::Template;
-use pieme::induce::{Candidate, LearnOptions, clearly_ahead, learn};
+use pieme::induce::{self, Candidate, LearnOptions, clearly_ahead, learn};
 use pieme::page::{Tree, charset};
 use proptest::prelude::*;
 
@@ -194,4 +194,17 @@ fn corpus_pages_are_cut_into_the_right_rows() {
         let first = learn(&[page], &LearnOptions::default()).remove(0);
         assert_eq!(Some(first.table.rows.len() as u64), truth["main_list"]["n_records"].as_u64(), "{case}");
     }
+}
+
+#[test]
+fn what_the_readers_of_tokens_see_is_never_taken_for_a_list_unattended() {
+    let shelf: String = (0..12).map(|i| format!("<li><a href=/b/{i}>Book {i}</a> <b>{i}.50</b></li>")).collect();
+    let page = [Tree::parse(&format!("<ul>{shelf}</ul>"))];
+    for method in [induce::Method::Cycles, induce::Method::Repeats] {
+        let found = learn(&page, &LearnOptions { method, ..LearnOptions::default() });
+        // However well it scores: they find repeats in random bytes too.
+        assert!(found.first().is_some_and(|it| it.score > -2.0), "{method:?} finds the list");
+        assert!(!found.iter().any(induce::is_plausible), "{method:?}");
+    }
+    assert!(learn(&page, &LearnOptions::default()).first().is_some_and(induce::is_plausible));
 }
