@@ -12,6 +12,7 @@ mod assemble;
 mod layout;
 mod split;
 pub mod columns;
+mod names;
 pub mod template;
 mod notation;
 pub mod fit;
@@ -181,7 +182,8 @@ pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec
     let rows: Vec<LaidRow> = laid.map(lay).collect();
     let hidden = columns::find(view, &mut variant, &rows, paths);
     variant.floor = fit::floor(&variant, view, &set.rows);
-    (Template::new(variant, &hidden), rows)
+    let names = names::guess(view, &variant, &rows, &hidden);
+    (Template::new(variant, names, &hidden), rows)
 }
 
 /// Counts the rows of a further page into the slots, so that presence and values rest on more than one page.

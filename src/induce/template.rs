@@ -97,12 +97,8 @@ pub enum TemplateError {
 }
 
 impl Template {
-    pub fn new(variant: Variant, hidden: &[bool]) -> Template {
-        let columns = hidden
-            .iter()
-            .enumerate()
-            .map(|(i, &hidden)| TemplateColumn { name: format!("c{}", i + 1), hidden })
-            .collect();
+    pub fn new(variant: Variant, names: Vec<String>, hidden: &[bool]) -> Template {
+        let columns = names.into_iter().zip(hidden).map(|(name, &hidden)| TemplateColumn { name, hidden }).collect();
         Template { version: VERSION, columns, variants: vec![variant] }
     }
 

@@ -1,5 +1,6 @@
 //! Several formats: blocks that were enclosed on different pages become variants of one template.
 
+use super::super::names::Names;
 use super::super::template::{Source, Template, Variant};
 
 /// Takes the first variant of another template in. Its columns go to the columns that are made alike, from the same kind of
@@ -46,12 +47,11 @@ fn widened(template: &Template, other: &Template, added: &[usize]) -> Template {
     };
     let mut variants = template.variants.iter().map(widen);
     let first = variants.next().expect("a template has a variant");
-    let mut wide = Template::new(first, &hidden);
+    // Ours come first and stay as they are; a name of theirs that we use already gets a number.
+    let mut names = Names::default();
+    let names = columns().map(|column| names.take(column.name.clone())).collect();
+    let mut wide = Template::new(first, names, &hidden);
     wide.variants.extend(variants);
-    // Names of our own stay; a name of theirs that we use already gives way to its number.
-    for (i, column) in template.columns().iter().enumerate() {
-        wide.rename(i, &column.name);
-    }
     wide
 }
 
