@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::align::Alignment;
+use super::features::sample;
 use super::find::{RowSet, View};
-use super::leaf::{Leaf, LeafKind, Paths};
-use super::template::{Element, Part, Slot, Variant};
+use super::leaf::{Leaf, LeafKind, PathId, Paths};
+use super::template::{Element, Part, Slot, Variant, slots_used};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
@@ -17,7 +18,14 @@ const ROOT_CLASS: f64 = 0.6;
 const MAX_LOOKED_AT: usize = 40;
 
 /// The variant that these rows make; its sources are filled in by `columns`.
-pub fn variant(view: &View<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Alignment, paths: &Paths) -> Variant {
+pub fn variant(
+    view: &View<'_>,
+    set: &RowSet,
+    rows: &[Vec<Leaf>],
+    alignment: &Alignment,
+    repeats: &[PathId],
+    paths: &Paths,
+) -> Variant {
     let slots: Vec<Slot> = alignment
         .columns
         .iter()
@@ -31,6 +39,8 @@ pub fn variant(view: &View<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Al
     let mut builder = Builder {
         steps: alignment.columns.iter().map(|column| steps(&paths.print(column.main_class_path()))).collect(),
         together: together(view, set, rows, alignment),
+        repeats: repeats.iter().map(|&path| paths.steps(path).into_iter().map(str::to_owned).collect()).collect(),
+        present: present(alignment),
         slots: &slots,
         rows: set.rows.len() as f64,
     };
@@ -41,7 +51,8 @@ pub fn variant(view: &View<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Al
     }
     let parts = builder.parts(0, slots.len(), 0, 1.0);
     let sources = Vec::new();
-    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, parts, slots, sources }
+    let repeats = repeats.iter().map(|&path| paths.print(path)).collect();
+    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, repeats, parts, slots, sources }
 }
 
 struct Builder<'a> {
@@ -49,6 +60,10 @@ struct Builder<'a> {
     steps: Vec<Vec<(String, Vec<String>)>>,
     /// Of each slot: how many elements it shares with the slot before it.
     together: Vec<usize>,
+    /// Tags down to the elements that make lists inside the row.
+    repeats: Vec<Vec<String>>,
+    /// Of each slot: which of the rows that are looked at have it.
+    present: Vec<Rows>,
     slots: &'a [Slot],
     rows: f64,
 }
@@ -77,14 +92,58 @@ impl Builder<'_> {
                 |&slot: &usize| self.slots[slot].kind != LeafKind::Text && self.steps[slot].len() == depth + 1;
             let attributes: Vec<usize> = (at..stop).filter(is_attribute).collect();
             let inside = self.parts(at, stop, depth + 1, own);
-            parts.push(self.optional(
-                Part::Element(Element { tag, classes, attributes, parts: inside }),
-                own,
-                presence,
-            ));
+            let mut part = Part::Element(Element { tag, classes, attributes, parts: inside });
+            if self.is_repeat(at, depth) {
+                part = Part::Repeat(vec![part]);
+            }
+            parts.push(self.optional(part, own, presence));
             at = stop;
         }
-        parts
+        self.choices(parts)
+    }
+
+    fn is_repeat(&self, slot: usize, depth: usize) -> bool {
+        let tags = || self.steps[slot][..=depth].iter().map(|(tag, _)| tag);
+        self.repeats.iter().any(|repeat| tags().eq(repeat))
+    }
+
+    /// Neighbours of which a row has one at most are alternatives: a price, or “sold”.
+    fn choices(&self, parts: Vec<Part>) -> Vec<Part> {
+        let all = parts.iter().fold(0, |rows, part| rows | self.rows_with(part));
+        let mut out: Vec<Part> = Vec::new();
+        let mut seen: Rows = 0;
+        for part in parts {
+            let rows = self.rows_with(&part);
+            let excludes = seen & rows == 0 && seen.count_ones() >= MIN_CHOSEN && rows.count_ones() >= MIN_CHOSEN;
+            match (out.last_mut(), part) {
+                (Some(Part::Optional(before)), Part::Optional(mut part)) if excludes => {
+                    match before.as_mut_slice() {
+                        [Part::Choice(choices)] => choices.push(part),
+                        _ => {
+                            let first = std::mem::take(before);
+                            *before = vec![Part::Choice(vec![first, std::mem::take(&mut part)])];
+                        }
+                    }
+                    seen |= rows;
+                }
+                (_, part) => {
+                    out.push(part);
+                    seen = rows;
+                }
+            }
+        }
+        // Every row has one of them: the choice itself is not optional.
+        let settled = |part: Part| match part {
+            Part::Optional(mut inner) if matches!(inner[..], [Part::Choice(_)]) && self.rows_with(&inner[0]) == all => {
+                inner.remove(0)
+            }
+            part => part,
+        };
+        out.into_iter().map(settled).collect()
+    }
+
+    fn rows_with(&self, part: &Part) -> Rows {
+        slots_used(std::slice::from_ref(part)).into_iter().fold(0, |rows, slot| rows | self.present[slot])
     }
 
     fn presence(&self, from: usize, to: usize) -> f64 {
@@ -103,6 +162,21 @@ impl Builder<'_> {
             _ => false,
         }
     }
+}
+
+/// Rows, a bit each.
+type Rows = u64;
+
+/// Rows that must have an alternative, each, before two optional parts are called a choice.
+const MIN_CHOSEN: u32 = 2;
+
+fn present(alignment: &Alignment) -> Vec<Rows> {
+    let rows = sample(&alignment.cells.iter().collect::<Vec<_>>());
+    let has = |slot: usize| {
+        let bits = rows.iter().enumerate().filter(|(_, cells)| cells[slot].is_some()).map(|(i, _)| i % 64);
+        bits.fold(0, |rows: Rows, bit| rows | 1 << bit)
+    };
+    (0..alignment.columns.len()).map(has).collect()
 }
 
 /// `li/a.big.red` as tags and classes.

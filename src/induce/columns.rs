@@ -2,12 +2,14 @@
 //! lines (roll up), what stands behind a label, and the heading above.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use super::coded;
 use super::features::sample;
 use super::find::View;
-use super::layout;
+use super::layout::{self, Above};
 use super::leaf::{Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
 use super::split::{self, Cut, Pieces};
 use super::template::{Slot, Source, Variant};
@@ -21,14 +23,18 @@ pub enum Recipe {
     Piece { slot: usize, cut: Cut, first: i32, last: i32 },
     /// The whole text of the nth element with this class path.
     Element { path: String, nth: u32 },
-    /// The texts of all elements with this class path.
+    /// The texts of all elements with this class path, a line each.
     Elements { path: String },
     /// A line of the nth element with this class path; without a path, of the row.
     Line { path: String, nth: u32, line: i32 },
     /// What stands behind this label.
     Label { label: String },
+    /// The classes of the nth element with this path (tags only), without those that all rows share.
+    Class { path: String, nth: u32, without: Vec<String> },
     /// The heading above the row.
     Heading,
+    /// The last text before the row, outside all rows, that stands in such an element (tag and classes).
+    HeadingIn { element: String },
 }
 
 impl Recipe {
@@ -39,14 +45,19 @@ impl Recipe {
             | Recipe::Elements { .. }
             | Recipe::Line { .. }
             | Recipe::Label { .. }
-            | Recipe::Heading => None,
+            | Recipe::Class { .. }
+            | Recipe::Heading
+            | Recipe::HeadingIn { .. } => None,
         }
     }
 
     fn path(&self) -> Option<&str> {
         match self {
-            Recipe::Element { path, .. } | Recipe::Elements { path } | Recipe::Line { path, .. } => Some(path),
-            Recipe::Piece { .. } | Recipe::Label { .. } | Recipe::Heading => None,
+            Recipe::Element { path, .. }
+            | Recipe::Elements { path }
+            | Recipe::Line { path, .. }
+            | Recipe::Class { path, .. } => Some(path),
+            Recipe::Piece { .. } | Recipe::Label { .. } | Recipe::Heading | Recipe::HeadingIn { .. } => None,
         }
     }
 }
@@ -64,7 +75,7 @@ pub struct LaidRow {
     pub span: Span,
     pub leaves: Vec<Leaf>,
     pub cells: Vec<Option<usize>>,
-    pub heading: Option<String>,
+    pub above: Rc<Above>,
 }
 
 /// Finds the variant's sources, and says of each whether it is hidden at first: constants are, and all derived columns.
@@ -74,7 +85,8 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
     let mut derived = pieces(&variant.slots, &rows);
     derived.extend(elements(view, &spans, paths));
     derived.extend(layout::labels(view, &spans).into_iter().map(|label| Recipe::Label { label }));
-    derived.extend(is_headed(&rows).then_some(Recipe::Heading));
+    derived.extend(coded::find(view, &spans, paths));
+    derived.extend(headings(&rows));
     let slots = (0..variant.slots.len()).map(Source::Slot);
     let candidates: Vec<Option<Source>> = slots.chain(derived.into_iter().map(Source::Derived)).map(Some).collect();
     let filler = Filler::new(&candidates, paths);
@@ -87,7 +99,7 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
         // Slots stay even when they say the same; what is derived must say something, and something new.
         let is_new = seen.insert(column_print(values.clone())) && values.flatten().next().is_some();
         if (is_new || is_slot) && hidden.len() < MAX_COLUMNS {
-            hidden.push(!is_slot || is_constant(source, variant));
+            hidden.push(!is_slot && !is_category(source, &rows) || is_constant(source, variant));
             variant.sources.push(Some(source.clone()));
         }
     }
@@ -112,7 +124,10 @@ fn column_print<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {
 
 fn pieces(slots: &[Slot], rows: &[&LaidRow]) -> Vec<Recipe> {
     let mut recipes = Vec::new();
-    for (slot, _) in slots.iter().enumerate().filter(|(_, slot)| slot.kind == LeafKind::Text) {
+    let is_list =
+        |slot: usize| rows.iter().any(|row| row.cells[slot].is_some_and(|it| !row.leaves[it].more.is_empty()));
+    let texts = slots.iter().enumerate().filter(|(_, slot)| slot.kind == LeafKind::Text);
+    for (slot, _) in texts.filter(|&(slot, _)| !is_list(slot)) {
         let values: Vec<&str> =
             rows.iter().filter_map(|row| Some(row.leaves[row.cells[slot]?].value.as_str())).collect();
         for (cut, places) in split::cuts(&values) {
@@ -123,11 +138,29 @@ fn pieces(slots: &[Slot], rows: &[&LaidRow]) -> Vec<Recipe> {
     recipes
 }
 
-/// Several rows under one heading, and more than one heading.
-fn is_headed(rows: &[&LaidRow]) -> bool {
-    let headings: Vec<&str> = rows.iter().filter_map(|row| row.heading.as_deref()).collect();
-    let distinct: HashSet<&str> = headings.iter().copied().collect();
-    distinct.len() >= 2 && distinct.len() < headings.len()
+/// What stands above the rows, where several rows stand under one heading, and there is more than one.
+fn headings(rows: &[&LaidRow]) -> Vec<Recipe> {
+    let are_headings = |texts: Vec<&str>| {
+        let distinct: HashSet<&str> = texts.iter().copied().collect();
+        distinct.len() >= 2 && distinct.len() < texts.len()
+    };
+    let mut recipes = Vec::new();
+    if are_headings(rows.iter().filter_map(|row| row.above.last.as_deref()).collect()) {
+        recipes.push(Recipe::Heading);
+    }
+    // Whatever was seen above some row still stands above the last.
+    let levels = rows.last().map_or(&[][..], |row| &row.above.levels);
+    for (element, _) in levels {
+        if are_headings(rows.iter().filter_map(|row| row.above.level(element)).collect()) {
+            recipes.push(Recipe::HeadingIn { element: element.clone() });
+        }
+    }
+    recipes
+}
+
+/// A heading that stood alone wherever it stood is a category, and is shown.
+fn is_category(source: &Source, rows: &[&LaidRow]) -> bool {
+    matches!(source, Source::Derived(Recipe::Heading)) && rows.iter().all(|row| row.above.alone)
 }
 
 /// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
@@ -221,21 +254,23 @@ impl<'a> Filler<'a> {
             elements.iter().find(|&&(path, it, _)| path == wanted && it == nth).map(|&(_, _, span)| span)
         };
         let cell = |(source, &wanted): (&'a Option<Source>, &PathId)| match source.as_ref()? {
-            Source::Slot(slot) => cutter.value(*slot).map(str::to_owned),
+            Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
             Source::Derived(recipe) => match recipe {
                 Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last),
                 Recipe::Element { nth, .. } => Some(text(&view.tokens, nth_of(wanted, *nth)?)),
                 Recipe::Elements { .. } => {
                     let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
                     let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
-                    (!parts.is_empty()).then(|| parts.join(", "))
+                    (!parts.is_empty()).then(|| parts.join("\n"))
                 }
                 Recipe::Line { nth, line, .. } => {
                     let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
                     Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
                 }
                 Recipe::Label { label } => layout::labelled(view, &lines, label),
-                Recipe::Heading => row.heading.clone(),
+                Recipe::Class { nth, without, .. } => coded::value(view, row.span, wanted, *nth, without, paths),
+                Recipe::Heading => row.above.last.clone(),
+                Recipe::HeadingIn { element } => row.above.level(element).map(str::to_owned),
             },
         };
         self.sources.iter().zip(&self.paths).map(cell).collect()

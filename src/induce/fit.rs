@@ -1,15 +1,17 @@
 //! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{View, row_sets};
-use super::layout;
-use super::leaf::{Paths, leaves};
+use super::layout::{self, Above};
+use super::leaf::{Leaf, PathId, Paths};
 use super::offset;
 use super::profile::Profile;
+use super::repeat;
 use super::similarity;
 use super::template::{Part, Template, Variant};
 use crate::page::NodeId;
@@ -82,7 +84,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
         similarity::of_rows(&view.tokens, variant, &rows)
     };
     let headings = layout::headings(view, &rows);
-    let rows = rows.into_iter().zip(headings).map(|(row, heading)| fitter.lay(row, heading)).collect();
+    let rows = rows.into_iter().zip(headings).map(|(row, above)| fitter.lay(row, above)).collect();
     Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
 }
 
@@ -117,6 +119,7 @@ fn neighbours(view: &View<'_>, rows: &[Span]) -> Vec<Span> {
 struct Fitter<'v, 't> {
     view: &'v View<'t>,
     aligner: Aligner,
+    repeats: Vec<PathId>,
     paths: Paths,
     qualities: HashMap<Span, f64>,
 }
@@ -125,20 +128,25 @@ impl<'v, 't> Fitter<'v, 't> {
     fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
         let mut paths = Paths::default();
         let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
-        Fitter { view, aligner: Aligner::new(columns), paths, qualities: HashMap::new() }
+        let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
+        Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new() }
     }
 
-    fn lay(&mut self, span: Span, heading: Option<String>) -> LaidRow {
-        let leaves = leaves(&self.view.tokens, span, &mut self.paths);
+    fn read(&mut self, span: Span) -> Vec<Leaf> {
+        repeat::read(&self.view.tokens, span, &self.repeats, &mut self.paths)
+    }
+
+    fn lay(&mut self, span: Span, above: Rc<Above>) -> LaidRow {
+        let leaves = self.read(span);
         let cells = self.aligner.align(&leaves, &mut self.paths);
-        LaidRow { span, leaves, cells, heading }
+        LaidRow { span, leaves, cells, above }
     }
 
     fn quality(&mut self, span: Span) -> f64 {
         if let Some(&known) = self.qualities.get(&span) {
             return known;
         }
-        let leaves = leaves(&self.view.tokens, span, &mut self.paths);
+        let leaves = self.read(span);
         // With more than three leaves to a column the row cannot reach the least quality: no need to align it.
         let quality = if leaves.len() > self.aligner.columns.len() * 3 {
             0.0

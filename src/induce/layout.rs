@@ -1,10 +1,11 @@
 //! A row as it is laid out: the lines a reader sees, the labels they begin with, and the heading above the row.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::features::sample;
 use super::find::View;
-use super::leaf::text;
+use super::leaf::{class_step, text};
 use crate::page::tokens::{Span, TokenKind};
 
 /// Lines of one row, or of one element, that are looked at.
@@ -126,19 +127,65 @@ pub fn labelled(view: &View<'_>, lines: &[Span], label: &str) -> Option<String> 
     None
 }
 
-/// Of each row: the heading it stands under, that is the last text outside all rows before it. A category above its
-/// items belongs to each of them (PIEME).
-pub fn headings(view: &View<'_>, rows: &[Span]) -> Vec<Option<String>> {
-    let mut heading: Option<String> = None;
+/// What stands above a row, outside all rows, and holds for it: a category above its items belongs to each of them (PIEME).
+#[derive(Debug, Default, Clone)]
+pub struct Above {
+    /// The last text.
+    pub last: Option<String>,
+    /// It stood alone between two rows, as a category does; column titles and advertisements come in company.
+    pub alone: bool,
+    /// The last text of each kind of element (tag and classes): categories and their sub-categories.
+    pub levels: Vec<(String, String)>,
+}
+
+/// Kinds of headings that are told apart, and texts between two rows that are looked at.
+const MAX_LEVELS: usize = 6;
+const MAX_TEXTS: usize = 12;
+
+/// Of each row: what stands above it.
+pub fn headings(view: &View<'_>, rows: &[Span]) -> Vec<Rc<Above>> {
+    let mut above = Rc::new(Above::default());
     let mut from = rows.first().map_or(0, |first| first.start.saturating_sub(MAX_ABOVE));
     let mut headings = Vec::with_capacity(rows.len());
     for row in rows {
-        let last = (from..row.start).rev().find(|&i| view.tokens.list[i as usize].kind == TokenKind::Text);
-        if let Some(i) = last {
-            heading = Some(text(&view.tokens, Span { start: i, stop: i + 1 }));
+        let between = from..row.start.max(from);
+        let is_text = |&i: &u32| view.tokens.list[i as usize].kind == TokenKind::Text;
+        let mut texts: Vec<u32> = between.rev().filter(is_text).take(MAX_TEXTS).collect();
+        texts.reverse();
+        if !texts.is_empty() {
+            // Above the first row stands the rest of the page, too.
+            let alone = texts.len() == 1 || headings.is_empty();
+            let mut next = Above { alone, ..Above::clone(&above) };
+            for i in texts {
+                let text = text(&view.tokens, Span { start: i, stop: i + 1 });
+                next.set(holder(view, i), &text);
+                next.last = Some(text);
+            }
+            above = Rc::new(next);
         }
         from = row.stop;
-        headings.push(heading.clone());
+        headings.push(Rc::clone(&above));
     }
     headings
+}
+
+impl Above {
+    pub fn level(&self, element: &str) -> Option<&str> {
+        self.levels.iter().find(|(it, _)| it == element).map(|(_, text)| text.as_str())
+    }
+
+    fn set(&mut self, element: String, text: &str) {
+        match self.levels.iter().position(|(it, _)| *it == element) {
+            Some(i) => text.clone_into(&mut self.levels[i].1),
+            None if self.levels.len() < MAX_LEVELS => self.levels.push((element, text.to_owned())),
+            None => {}
+        }
+    }
+}
+
+/// The element that a text stands in.
+fn holder(view: &View<'_>, text: u32) -> String {
+    let tree = view.tree();
+    let parent = tree.parent(view.tokens.list[text as usize].node);
+    parent.map(|node| class_step(tree, node)).unwrap_or_default()
 }

@@ -61,12 +61,26 @@ pub struct Leaf {
     /// The same with classes.
     pub class_path: PathId,
     pub value: String,
+    /// The values of the others, where it stands for a list inside the row.
+    pub more: Vec<String>,
     /// Equal values have equal prints.
     pub print: u64,
     /// The element that holds it, or the row's parent.
     pub holder: NodeId,
     /// The stretch of tokens that a text came from.
     pub span: Span,
+}
+
+impl Leaf {
+    /// All its values, a line each.
+    pub fn all(&self) -> String {
+        let mut all = self.value.clone();
+        for value in &self.more {
+            all.push('\n');
+            all.push_str(value);
+        }
+        all
+    }
 }
 
 /// The row's leaves, in page order.
@@ -90,7 +104,16 @@ pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Vec<Leaf> {
                 let holder = tree.parent(token.node).unwrap_or(tree.root());
                 let value = text(tokens, span);
                 let print = fingerprint(&value);
-                leaves.push(Leaf { kind: LeafKind::Text, path, class_path, value, print, holder, span });
+                leaves.push(Leaf {
+                    kind: LeafKind::Text,
+                    path,
+                    class_path,
+                    value,
+                    more: Vec::new(),
+                    print,
+                    holder,
+                    span,
+                });
                 for inside in &tokens.slice(span)[1..] {
                     match inside.kind {
                         TokenKind::Open => way.enter(tree, inside.node, paths),
@@ -231,7 +254,8 @@ fn attributes(tree: &Tree, node: NodeId, path: PathId, class_path: PathId, at: u
         }
         let span = Span { start: at, stop: at };
         let print = fingerprint(value);
-        leaves.push(Leaf { kind, path, class_path, value: value.to_owned(), print, holder: node, span });
+        let value = value.to_owned();
+        leaves.push(Leaf { kind, path, class_path, value, more: Vec::new(), print, holder: node, span });
     }
 }
 
@@ -298,6 +322,20 @@ impl Paths {
 
     pub fn parse(&mut self, path: &str) -> PathId {
         path.split('/').filter(|step| !step.is_empty()).fold(PathId::TOP, |above, step| self.below(above, step))
+    }
+
+    /// The path without its last step.
+    pub fn above(&self, path: PathId) -> PathId {
+        self.list[path.0 as usize].0
+    }
+
+    pub fn depth(&self, path: PathId) -> usize {
+        self.numbers(path).len()
+    }
+
+    /// The last step, or nothing at the top.
+    pub fn last(&self, path: PathId) -> &str {
+        self.steps(path).pop().unwrap_or_default()
     }
 
     pub fn steps(&self, path: PathId) -> Vec<&str> {

@@ -7,10 +7,12 @@ mod features;
 mod rank;
 pub mod leaf;
 mod profile;
+mod repeat;
 pub mod align;
 mod assemble;
 mod layout;
 mod split;
+mod coded;
 pub mod columns;
 mod names;
 pub mod template;
@@ -24,6 +26,7 @@ pub mod help;
 
 use align::align;
 use columns::{Filler, LaidRow};
+use features::sample;
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
 use leaf::{Leaf, Paths, leaves};
@@ -173,12 +176,15 @@ fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate
 
 /// Rows into a template: the one way every teacher takes.
 pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec<LaidRow>) {
-    let read: Vec<Vec<Leaf>> = set.rows.iter().map(|&row: &Span| leaves(&view.tokens, row, paths)).collect();
+    let looked_at: Vec<Vec<Leaf>> = sample(&set.rows).iter().map(|&row| leaves(&view.tokens, row, paths)).collect();
+    let repeats = repeat::find(view.tree(), &looked_at, paths);
+    let read: Vec<Vec<Leaf>> =
+        set.rows.iter().map(|&row: &Span| repeat::read(&view.tokens, row, &repeats, paths)).collect();
     let alignment = align(&read, paths);
-    let mut variant = assemble::variant(view, set, &read, &alignment, paths);
+    let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
     let headings = layout::headings(view, &set.rows);
     let laid = set.rows.iter().zip(read).zip(alignment.cells).zip(headings);
-    let lay = |(((&span, leaves), cells), heading)| LaidRow { span, leaves, cells, heading };
+    let lay = |(((&span, leaves), cells), above)| LaidRow { span, leaves, cells, above };
     let rows: Vec<LaidRow> = laid.map(lay).collect();
     let hidden = columns::find(view, &mut variant, &rows, paths);
     variant.floor = fit::floor(&variant, view, &set.rows);

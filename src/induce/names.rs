@@ -94,7 +94,8 @@ impl<'a, 't> Namer<'a, 't> {
             Source::Slot(slot) => self.slot(*slot),
             Source::Derived(recipe) => match recipe {
                 Recipe::Label { label } => words::clean(label),
-                Recipe::Heading => Some("heading".to_owned()),
+                Recipe::Heading | Recipe::HeadingIn { .. } => Some("heading".to_owned()),
+                Recipe::Class { .. } => Some("class".to_owned()),
                 Recipe::Element { path, .. } | Recipe::Elements { path } => {
                     let (Said::Telling(word) | Said::Word(word)) =
                         words::of_classes(path.rsplit('/').next()?.split('.').skip(1))?;

@@ -1,4 +1,5 @@
-//! A template as a person reads it: `<li><a href={link}>{name}</a>[<b>{badge}</b>]</li>`.
+//! A template as a person reads it: `<li><a href={link}>{name}</a>[<b>{badge}</b>](<i>{tag}</i>)+</li>`. Square brackets: in
+//! some rows only; `( )+`: once or more; `( | )`: one of these.
 
 use std::fmt;
 
@@ -35,6 +36,18 @@ impl Printer<'_> {
                     f.write_str("[")?;
                     self.parts(parts, f)?;
                     f.write_str("]")?;
+                }
+                Part::Repeat(parts) => {
+                    f.write_str("(")?;
+                    self.parts(parts, f)?;
+                    f.write_str(")+")?;
+                }
+                Part::Choice(choices) => {
+                    for (i, parts) in choices.iter().enumerate() {
+                        f.write_str(if i == 0 { "(" } else { "|" })?;
+                        self.parts(parts, f)?;
+                    }
+                    f.write_str(")")?;
                 }
             }
         }

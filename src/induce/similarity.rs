@@ -47,7 +47,9 @@ pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
                 marks.push(Mark::Close(&element.tag));
             }
             Part::Slot(_) => marks.push(Mark::Text),
-            Part::Optional(_) => {}
+            // Of a list inside the row there is one unit at least.
+            Part::Repeat(parts) => flatten(parts, marks),
+            Part::Optional(_) | Part::Choice(_) => {}
         }
     }
 }

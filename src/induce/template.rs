@@ -36,6 +36,9 @@ pub struct Variant {
     pub rows: u32,
     /// A row belongs to the list when it fits at least this well.
     pub floor: f64,
+    /// Paths of elements that make lists inside the row, the innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<String>,
     /// The tree of fixed parts and slots, in page order.
     pub parts: Vec<Part>,
     pub slots: Vec<Slot>,
@@ -51,6 +54,10 @@ pub enum Part {
     Slot(usize),
     /// In some rows only.
     Optional(Vec<Part>),
+    /// One of these.
+    Choice(Vec<Vec<Part>>),
+    /// Once or more.
+    Repeat(Vec<Part>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -176,7 +183,7 @@ impl Slot {
     }
 }
 
-fn slots_used(parts: &[Part]) -> Vec<usize> {
+pub(super) fn slots_used(parts: &[Part]) -> Vec<usize> {
     parts
         .iter()
         .flat_map(|part| match part {
@@ -186,7 +193,8 @@ fn slots_used(parts: &[Part]) -> Vec<usize> {
                 used
             }
             Part::Slot(slot) => vec![*slot],
-            Part::Optional(parts) => slots_used(parts),
+            Part::Optional(parts) | Part::Repeat(parts) => slots_used(parts),
+            Part::Choice(choices) => choices.iter().flat_map(|parts| slots_used(parts)).collect(),
         })
         .collect()
 }

@@ -208,3 +208,29 @@ fn what_the_readers_of_tokens_see_is_never_taken_for_a_list_unattended() {
     }
     assert!(learn(&page, &LearnOptions::default()).first().is_some_and(induce::is_plausible));
 }
+
+#[test]
+fn a_category_above_its_items_is_a_column_of_each() {
+    let block = |town: &str, hotels: &[&str]| {
+        let items: String = hotels
+            .iter()
+            .map(|it| format!("<li class=h><a href=/{it}>Hotel {it}</a> {} rooms</li>", it.len()))
+            .collect();
+        format!("<h3>{town}</h3><ul>{items}</ul>")
+    };
+    let page = |towns: &[(&str, &[&str])]| {
+        let blocks: String = towns.iter().map(|(town, hotels)| block(town, hotels)).collect();
+        format!("<h1>Hotels</h1><div>{blocks}</div>")
+    };
+    let first = page(&[
+        ("Halifax", &["Adler", "Bear", "Crown"]),
+        ("Truro", &["Dove", "Elm"]),
+        ("Digby", &["Fox", "Gull", "Hart"]),
+    ]);
+    let template = candidates(&first).remove(0).template;
+    let next = extract(&template, &Tree::parse(&page(&[("Pictou", &["Ivy", "Jay"]), ("Amherst", &["Kite", "Lark"])])));
+    let shown = next.visible(&template);
+    let towns = shown.columns.iter().position(|name| name == "heading").expect("a category is shown");
+    let towns: Vec<Option<&str>> = shown.rows.iter().map(|row| row.cells[towns].as_deref()).collect();
+    assert_eq!(towns, [Some("Pictou"), Some("Pictou"), Some("Amherst"), Some("Amherst")]);
+}

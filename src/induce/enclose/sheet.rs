@@ -61,7 +61,7 @@ fn leaf(value: String) -> Leaf {
     let print = fingerprint(&value);
     let nowhere = Span { start: 0, stop: 0 };
     let (path, class_path) = (PathId::TOP, PathId::TOP);
-    Leaf { kind: LeafKind::Text, path, class_path, value, print, holder: NodeId(0), span: nowhere }
+    Leaf { kind: LeafKind::Text, path, class_path, value, more: Vec::new(), print, holder: NodeId(0), span: nowhere }
 }
 
 /// Joins columns into the first of them; cells that are empty leave no delimiter behind.

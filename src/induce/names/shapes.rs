@@ -32,7 +32,7 @@ static SHAPES: LazyLock<Vec<(&str, Regex)>> = LazyLock::new(|| {
         ("url", r"^(?:https?://|www\.)\S+$".to_owned()),
         ("price", r"^(?:from |ab |od )?(?:[$€£¥₹]|[A-Z]{3} |R\$|US\$|Kč|zł)\s?\d|\d\s?(?:[$€£¥₹]|EUR|USD|GBP|CHF|SEK|NOK|DKK|CZK|PLN|Kč|zł|kr|руб|₽|円|元)\b?".to_owned()),
         ("date", format!(r"^\D{{0,12}}(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\s?\d{{1,2}}[-/.]\s?(?:\d{{2}}|\d{{4}}))\b|^\D{{0,12}}\d{{0,2}}\.?\s?(?i:{month})\p{{L}}*\.?,? ?\d{{1,4}}|\d{{4}}年")),
-        ("time", r"^\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:\s?[ap]\.?m\.?)?$".to_owned()),
+        ("time", r"^\d{1,2}[:h]\d{2}(?::\d{2})?(?:\s?[ap]\.?m\.?)?$".to_owned()),
         ("percent", r"^[-+]?\d+(?:[.,]\d+)?\s?%$".to_owned()),
         ("phone", r"^\+?[(\d][-\d\s()/.]{6,18}\d$".to_owned()),
     ];
