@@ -62,7 +62,7 @@ fn runs_of(tree: &Tree, row: &[Leaf], paths: &Paths) -> HashMap<PathId, Vec<Run>
                     run.last_mut().expect("a run has a unit").end = i + 1;
                 }
                 (Some(before), Some(run)) if are_neighbours(tree, before, node) => run.push(i..i + 1),
-                _ => of_path.push(vec![i..i + 1]),
+                _ => of_path.push(std::iter::once(i..i + 1).collect()),
             }
             path = paths.above(path);
             let Some(parent) = tree.parent(node) else { break };
