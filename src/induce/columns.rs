@@ -10,7 +10,7 @@ use super::coded;
 use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
-use super::leaf::{Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
+use super::leaf::{LIST, Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
 use super::split::{self, Cut, Pieces};
 use super::template::{Slot, Source, Variant};
 use crate::page::tokens::{Span, TokenKind};
@@ -23,7 +23,7 @@ pub enum Recipe {
     Piece { slot: usize, cut: Cut, first: i32, last: i32 },
     /// The whole text of the nth element with this class path.
     Element { path: String, nth: u32 },
-    /// The texts of all elements with this class path, a line each.
+    /// The texts of all elements with this class path.
     Elements { path: String },
     /// A line of the nth element with this class path; without a path, of the row.
     Line { path: String, nth: u32, line: i32 },
@@ -261,7 +261,7 @@ impl<'a> Filler<'a> {
                 Recipe::Elements { .. } => {
                     let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
                     let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
-                    (!parts.is_empty()).then(|| parts.join("\n"))
+                    (!parts.is_empty()).then(|| parts.join(LIST))
                 }
                 Recipe::Line { nth, line, .. } => {
                     let lines = layout::lines(view, nth_of(wanted, *nth)?, false);

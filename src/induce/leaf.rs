@@ -71,12 +71,15 @@ pub struct Leaf {
     pub span: Span,
 }
 
+/// Between the values of a list inside a row, as people write lists.
+pub const LIST: &str = ", ";
+
 impl Leaf {
-    /// All its values, a line each.
+    /// All its values.
     pub fn all(&self) -> String {
         let mut all = self.value.clone();
         for value in &self.more {
-            all.push('\n');
+            all.push_str(LIST);
             all.push_str(value);
         }
         all
