@@ -41,7 +41,7 @@ pub fn variant(view: &View<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Al
     }
     let parts = builder.parts(0, slots.len(), 0, 1.0);
     let sources = Vec::new();
-    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, parts, slots, sources }
+    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, parts, slots, sources, rule: None }
 }
 
 struct Builder<'a> {

@@ -2,17 +2,20 @@
 
 use std::collections::HashSet;
 
+use super::adjust::{Adjust, adjusted};
 use super::enclose::{self, THRESHOLD};
 use super::find::{RowSet, View, row_sets};
-use super::label::{self, Instance, Labelled, PageText};
+use super::finish::{Finish, finish};
+use super::label::{self, Instance, Labelled, Meaning, PageText};
 use super::rank::{self, Ranked};
-use super::{Candidate, LearnOptions, candidate, fit, learn};
+use super::rule::{self, Rule};
+use super::{Candidate, LearnOptions, candidate_by, fit, learn, shown};
 use crate::page::select::SelectorError;
 use crate::page::tokens::{Span, TokenKind};
 use crate::page::{NodeId, Selector, Tree};
 
 /// Everything a person said. Nothing said is `Help::default()`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Help {
     /// Rough blocks, one record each (OLERA). Several give several formats.
     pub enclosed: Vec<Block>,
@@ -20,6 +23,12 @@ pub struct Help {
     pub labels: Vec<Labelled>,
     /// Texts that stand in one record each: records that were clicked.
     pub records: Vec<String>,
+    /// How like a block a stretch must be to be a row; OLERA's θ, by default [`THRESHOLD`].
+    pub threshold: Option<f64>,
+    /// The rows outright, as the last resort.
+    pub rows: Option<Rule>,
+    /// What was done to one of the candidates.
+    pub finish: Finish,
 }
 
 /// How a block was enclosed.
@@ -44,16 +53,35 @@ pub enum HelpError {
     Selector(#[from] SelectorError),
     #[error("there is no page to look at")]
     NoPage,
+    #[error("`{0}` is not a regular expression that can be used")]
+    Pattern(String),
+    #[error("nothing in the rows matches `{0}`")]
+    NoMatchInRows(String),
+    #[error("there is no candidate {given}; the page has {most}")]
+    NoCandidate { given: usize, most: usize },
+    #[error("candidate {0} cannot be {1} any further")]
+    NotPossible(usize, &'static str),
+    #[error("there is no column `{0}`; there are: {1}")]
+    NoColumn(String, String),
+    #[error("`{0}` falls into one piece only; give another delimiter")]
+    OnePiece(String),
 }
 
 impl Help {
     pub fn is_empty(&self) -> bool {
         *self == Help::default()
     }
+
+    /// Something was said of where the list is, so that the candidates have another order.
+    fn says_where(&self) -> bool {
+        !self.enclosed.is_empty() || !self.labels.is_empty() || !self.records.is_empty()
+    }
 }
 
 /// The row sets that are taught, so that their columns can be compared with the labels.
 const TAUGHT: usize = 8;
+/// The best row sets that are offered without the rows that lack a constant, too.
+const FILTERED: usize = 20;
 /// A row is the enclosed block when they share this much of their text, as for cuts of one list.
 const SAME_ROW: f64 = 0.8;
 /// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
@@ -84,13 +112,18 @@ pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result
     let text = PageText::new(&view);
     let is_here = |block: &&Block| further.is_empty() || find_block(&text, block).is_ok();
     let (here, elsewhere): (Vec<&Block>, Vec<&Block>) = help.enclosed.iter().partition(is_here);
-    let other_format = Help { enclosed: elsewhere.into_iter().cloned().collect(), ..Help::default() };
-    if other_format == *help {
+    if !elsewhere.is_empty()
+        && elsewhere.len() == help.enclosed.len()
+        && help.labels.is_empty()
+        && help.records.is_empty()
+    {
         return learn_with(further, options, help);
     }
+    let enclosed: Vec<Block> = elsewhere.into_iter().cloned().collect();
+    let other_format = Help { enclosed, threshold: help.threshold, ..Help::default() };
     let further_views: Vec<View<'_>> = further.iter().map(View::new).collect();
-    let mut candidates = Told::new(&text, help, &here)?.candidates(&further_views, options);
-    if other_format.is_empty() {
+    let mut candidates = Told::new(&text, help, &here)?.candidates(&further_views, options)?;
+    if other_format.enclosed.is_empty() {
         return Ok(candidates);
     }
     let others = learn_with(further, options, &other_format)?;
@@ -109,12 +142,17 @@ struct Told<'a, 't> {
     offered: Vec<Ranked>,
     blocks: Vec<Span>,
     instances: Vec<Instance>,
-    /// Columns are named by it.
-    has_labels: bool,
+    help: &'a Help,
+}
+
+/// A candidate and the rows it was taught.
+struct Taught {
+    candidate: Candidate,
+    set: RowSet,
 }
 
 impl<'a, 't> Told<'a, 't> {
-    fn new(text: &PageText<'a, 't>, help: &Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
+    fn new(text: &PageText<'a, 't>, help: &'a Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
         let view = text.view;
         let instances = instances(text, help)?;
         let places: Vec<(&Block, Vec<Span>)> =
@@ -125,10 +163,27 @@ impl<'a, 't> Told<'a, 't> {
             Block::Css(_) | Block::Nodes(..) => places[0],
         };
         let blocks = places.into_iter().map(block).collect();
-        Ok(Told { view, offered, blocks, instances, has_labels: !help.labels.is_empty() })
+        Ok(Told { view, offered, blocks, instances, help })
     }
 
-    fn candidates(mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Candidate> {
+    fn candidates(mut self, further: &[View<'_>], options: &LearnOptions) -> Result<Vec<Candidate>, HelpError> {
+        let mut taught = if self.help.says_where() {
+            self.agreeing(further, options)
+        } else {
+            shown(self.view, options).into_iter().map(|it| self.teach(it, None, further)).collect()
+        };
+        if let Some(rule) = &self.help.rows {
+            taught.insert(0, self.told_rows(rule, further)?);
+            taught.truncate(options.top);
+        }
+        if !self.help.finish.is_empty() {
+            self.finish(&mut taught, further)?;
+        }
+        Ok(taught.into_iter().map(|it| it.candidate).collect())
+    }
+
+    /// The row sets that agree best with what was said.
+    fn agreeing(&mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Taught> {
         let made = self.made();
         let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
         let mut ranked = std::mem::take(&mut self.offered);
@@ -139,8 +194,16 @@ impl<'a, 't> Told<'a, 't> {
         }
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let shown = rank::shown(&self.view.tokens, ranked, options.top.max(TAUGHT));
-        let mut taught: Vec<Candidate> = shown.into_iter().map(|it| self.teach(it, further, &made_rows)).collect();
-        taught.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut taught: Vec<Taught> = Vec::new();
+        for it in shown {
+            let is_made = made_rows.contains(&it.set.rows);
+            let mut it = self.teach(it, None, further);
+            if is_made {
+                it.candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
+            }
+            taught.push(it);
+        }
+        taught.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         prefer_repeatable(self.view, &mut taught);
         taught.truncate(options.top);
         taught
@@ -151,11 +214,13 @@ impl<'a, 't> Told<'a, 't> {
         let mut seen: HashSet<Vec<Span>> = self.offered.iter().map(|it| it.set.rows.clone()).collect();
         let mut sets: Vec<RowSet> = Vec::new();
         if !self.blocks.is_empty() {
-            sets.extend(enclose::row_sets(self.view, &self.blocks, THRESHOLD));
+            sets.extend(enclose::row_sets(self.view, &self.blocks, self.threshold()));
         }
         if !self.instances.is_empty() {
             sets.extend(label::row_sets(self.view, &self.instances));
         }
+        let offered: Vec<&RowSet> = self.offered.iter().take(FILTERED).map(|it| &it.set).collect();
+        sets.extend(label::with_constants(&offered, &self.instances));
         sets.retain(|set| seen.insert(set.rows.clone()));
         sets
     }
@@ -163,38 +228,79 @@ impl<'a, 't> Told<'a, 't> {
     /// What it is worth that a row set agrees with what was said.
     fn agreement(&self, set: &RowSet) -> f64 {
         let held: f64 = self.blocks.iter().map(|&block| holds_block(self.view, &set.rows, block)).sum();
-        let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, THRESHOLD) } else { 0.0 };
+        let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, self.threshold()) } else { 0.0 };
         let alike = if alike >= MOST_ROWS { 1.0 } else { alike };
         // A list that has the block for a row is half right even where no other row is like it: results of several kinds.
         let enclosed = held * (0.5 + 0.5 * alike) / self.blocks.len().max(1) as f64;
         ENCLOSED * enclosed + LABELLED * label::evidence(set, &self.instances)
     }
 
-    fn teach(&self, it: Ranked, further: &[View<'_>], made: &HashSet<Vec<Span>>) -> Candidate {
-        let rows = it.set.rows.clone();
-        let mut candidate = candidate(self.view, it, further);
-        if made.contains(&rows) {
-            candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
+    fn teach(&self, it: Ranked, rule: Option<Rule>, further: &[View<'_>]) -> Taught {
+        let set = it.set.clone();
+        let mut candidate = candidate_by(rule, self.view, it, further);
+        if !self.help.labels.is_empty() {
+            candidate.score += NAMED * label::name_columns(&mut candidate, &set.rows, &self.instances);
+            label::hide_unwanted(&mut candidate, &self.help.labels);
         }
-        if self.has_labels {
-            candidate.score += NAMED * label::name_columns(&mut candidate, &rows, &self.instances);
+        Taught { candidate, set }
+    }
+
+    /// The rows that a selector or an expression gives.
+    fn told_rows(&self, rule: &Rule, further: &[View<'_>]) -> Result<Taught, HelpError> {
+        let said = match rule {
+            Rule::Css(css) => Selector::parse(css).map(|_| css.clone())?,
+            Rule::Pattern(text) => match rule::pattern(text) {
+                Ok(_) => text.clone(),
+                Err(_) => return Err(HelpError::Pattern(text.clone())),
+            },
+            Rule::Adjusted(steps) => format!("{steps:?}"),
+        };
+        let set = rule.rows(self.view).filter(|set| !set.rows.is_empty());
+        let set = set.ok_or(HelpError::NoMatch(said))?;
+        let ranked = rank::as_found(self.view, vec![set]).remove(0);
+        let mut taught = self.teach(ranked, Some(rule.clone()), further);
+        taught.candidate.method = "told";
+        Ok(taught)
+    }
+
+    /// What was done to one of the candidates: the rows first, then the columns.
+    fn finish(&self, taught: &mut [Taught], further: &[View<'_>]) -> Result<(), HelpError> {
+        let wanted = &self.help.finish;
+        let (most, given) = (taught.len(), wanted.candidate + 1);
+        let it = taught.get_mut(wanted.candidate).ok_or(HelpError::NoCandidate { given, most })?;
+        if !wanted.adjust.is_empty() {
+            let not_possible = |step: Adjust| HelpError::NotPossible(given, step.done());
+            let (set, steps) = adjusted(self.view, &it.set, &wanted.adjust).map_err(not_possible)?;
+            let ranked = rank::as_found(self.view, vec![set]).remove(0);
+            *it = self.teach(ranked, Some(Rule::Adjusted(steps)), further);
+            it.candidate.method = "adjusted";
         }
-        candidate
+        finish(self.view, &mut it.candidate, &it.set.rows, wanted, !self.help.labels.is_empty())
+    }
+
+    fn threshold(&self) -> f64 {
+        self.help.threshold.unwrap_or(THRESHOLD)
     }
 }
 
+/// The labelled records and the clicked ones. A constant stands in each of them; a wildcard in the one nearest to it.
 fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, HelpError> {
-    let clicked =
-        help.records.iter().map(|text| vec![Labelled { meaning: label::Meaning::Wildcard, text: text.clone() }]);
     let found = |label: Labelled| match text.places(&label.text) {
         places if places.is_empty() => Err(HelpError::NotOnPage(label.text)),
         places => Ok((label, places)),
     };
-    label::by_record(&help.labels)
+    let (values, signs): (Vec<Labelled>, Vec<Labelled>) =
+        help.labels.iter().cloned().partition(|label| matches!(label.meaning, Meaning::Variable(_)));
+    let clicked = help.records.iter().map(|text| vec![Labelled { meaning: Meaning::Wildcard, text: text.clone() }]);
+    let mut instances = label::by_record(&values)
         .into_iter()
         .chain(clicked)
         .map(|labels| Ok(Instance { labels: labels.into_iter().map(found).collect::<Result<_, _>>()? }))
-        .collect()
+        .collect::<Result<Vec<Instance>, HelpError>>()?;
+    for sign in signs {
+        label::attach(&mut instances, found(sign)?);
+    }
+    Ok(instances)
 }
 
 /// Where the block, or the text in it, stands: at least one place.
@@ -243,12 +349,12 @@ fn holds_block(view: &View<'_>, rows: &[Span], block: Span) -> f64 {
 
 /// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
 /// and is nearly as good comes before it.
-fn prefer_repeatable(view: &View<'_>, taught: &mut [Candidate]) {
-    let Some(best) = taught.first().map(|it| it.score) else { return };
-    let near = taught.iter().take_while(|it| it.score >= best - NEARLY_AS_GOOD).count();
-    let finds_itself = |it: &Candidate| {
-        let found = fit::fit(&it.template, view).map_or(0, |fit| fit.rows.len());
-        found as f64 >= MOST_ROWS * it.table.rows.len() as f64
+fn prefer_repeatable(view: &View<'_>, taught: &mut [Taught]) {
+    let Some(best) = taught.first().map(|it| it.candidate.score) else { return };
+    let near = taught.iter().take_while(|it| it.candidate.score >= best - NEARLY_AS_GOOD).count();
+    let finds_itself = |Taught { candidate, .. }: &Taught| {
+        let found = fit::fit(&candidate.template, view).map_or(0, |fit| fit.rows.len());
+        found as f64 >= MOST_ROWS * candidate.table.rows.len() as f64
     };
     if let Some(place) = taught[..near].iter().position(finds_itself) {
         taught[..=place].rotate_right(1);

@@ -108,8 +108,15 @@ mod tests {
         let fields =
             vec![element("b", vec![Part::Slot(0)]), element("i", vec![Part::Slot(1)]), element("br", Vec::new())];
         let parts = vec![element("li", fields)];
-        let variant =
-            Variant { finder: Finder::Cycles, rows: 3, floor: 0.5, parts, slots: Vec::new(), sources: Vec::new() };
+        let variant = Variant {
+            finder: Finder::Cycles,
+            rows: 3,
+            floor: 0.5,
+            parts,
+            slots: Vec::new(),
+            sources: Vec::new(),
+            rule: None,
+        };
         let tree = Tree::parse("<ul><li><b>1</b><i>2</i><br></li><li><b>3</b><br></li><li>4<br></li></ul>");
         let tokens = Tokens::new(&tree);
         let items: Vec<Span> = tree.elements("li").map(|it| tokens.span(it)).collect();
