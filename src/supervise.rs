@@ -76,21 +76,26 @@ impl From<FileError> for SuperviseError {
 }
 
 /// Learns anew from the page that the task's last run saw, with what a person says now, or else with the newest of what was
-/// said before that still stands on the page.
+/// said before that still stands on the page. What is done to a candidate now is done to one of those.
 pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Proposal, SuperviseError> {
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
-    let (candidates, said) = if help.is_empty() {
-        replayed(&pages, &taskdir::read_labels(&folder.dir)?)
+    let (candidates, said) = if help.only_finishes() {
+        let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
+        if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
     } else {
-        (induce::learn_with(&pages, &LearnOptions::default(), help)?, help.clone())
+        taught(&pages, help.clone())?
     };
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
     Ok(Proposal { run, page, candidates, last_good, said, body })
+}
+
+fn taught(pages: &[Tree], help: Help) -> Result<(Vec<Candidate>, Help), HelpError> {
+    Ok((induce::learn_with(pages, &LearnOptions::default(), &help)?, help))
 }
 
 /// Candidates under the newest words that still match the page; without any, as the page itself offers them.

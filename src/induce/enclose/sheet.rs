@@ -16,6 +16,9 @@ pub enum Delimiter {
     Words,
 }
 
+/// Pieces of one text beyond this are left out: aligning is quadratic in them, and nobody names sixty columns.
+const MAX_PIECES: usize = 60;
+
 impl Delimiter {
     pub fn pieces(&self, text: &str) -> Vec<String> {
         let parts: Vec<&str> = match self {
@@ -23,7 +26,7 @@ impl Delimiter {
             Delimiter::Text(_) => vec![text],
             Delimiter::Words => text.split(parts_words).collect(),
         };
-        parts.into_iter().map(collapse).filter(|part| !part.is_empty()).collect()
+        parts.into_iter().map(collapse).filter(|part| !part.is_empty()).take(MAX_PIECES).collect()
     }
 }
 
