@@ -1,10 +1,12 @@
 //! What a person teaches: choosing a candidate and naming its columns. The same for every way a person is asked.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
+use crate::induce::adjust::Adjust;
+use crate::induce::finish::{Finish, one_of};
 use crate::induce::help::{Block, Help, HelpError};
 use crate::induce::label::{Labelled, Meaning};
 use crate::induce::{self, Candidate, LearnOptions};
@@ -53,7 +55,7 @@ pub enum SuperviseError {
     NoSuchCandidate { given: usize, most: usize },
     #[error("candidate {pick} has {has} columns, but {given} names were given")]
     NameCount { pick: usize, has: usize, given: usize },
-    #[error("the column name `{0}` is given twice")]
+    #[error("the column name `{0}` is given twice, in other letters; the same letters make one column of both")]
     NameTwice(String),
     #[error("at least one column must be kept")]
     NoColumns,
@@ -74,15 +76,16 @@ impl From<FileError> for SuperviseError {
 }
 
 /// Learns anew from the page that the task's last run saw, with what a person says now, or else with the newest of what was
-/// said before that still stands on the page.
+/// said before that still stands on the page. What is done to a candidate now is done to one of those.
 pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Proposal, SuperviseError> {
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
-    let (candidates, said) = if help.is_empty() {
-        replayed(&pages, &taskdir::read_labels(&folder.dir)?)
+    let (candidates, said) = if help.only_finishes() {
+        let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
+        if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
     } else {
-        (induce::learn_with(&pages, &LearnOptions::default(), help)?, help.clone())
+        taught(&pages, help.clone())?
     };
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
@@ -91,27 +94,51 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     Ok(Proposal { run, page, candidates, last_good, said, body })
 }
 
+fn taught(pages: &[Tree], help: Help) -> Result<(Vec<Candidate>, Help), HelpError> {
+    Ok((induce::learn_with(pages, &LearnOptions::default(), &help)?, help))
+}
+
 /// Candidates under the newest words that still match the page; without any, as the page itself offers them.
 fn replayed(pages: &[Tree], labels: &Labels) -> (Vec<Candidate>, Help) {
     let options = LearnOptions::default();
-    let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(|label| to_help(&label.said));
+    let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(to_help);
     let mut fitting = spoken.filter_map(|help| Some((induce::learn_with(pages, &options, &help).ok()?, help)));
     let found = fitting.find(|(candidates, _)| !candidates.is_empty());
     found.unwrap_or_else(|| (induce::learn(pages, &options), Help::default()))
 }
 
-fn to_help(said: &Spoken) -> Help {
+fn to_help(label: &Label) -> Help {
+    let said = &label.said;
     let texts = said.enclose.iter().cloned().map(Block::Text);
+    let sign = |meaning: Meaning| move |text: &String| Labelled { meaning: meaning.clone(), text: text.clone() };
+    let values = said.label.iter().map(|(name, value)| Labelled::value(name, value));
+    let constants = said.constant.iter().map(sign(Meaning::Constant));
     Help {
         enclosed: texts.chain(said.enclose_css.iter().cloned().map(Block::Css)).collect(),
-        labels: said.label.iter().map(|(name, value)| Labelled::value(name, value)).collect(),
+        labels: values.chain(constants).chain(said.any.iter().map(sign(Meaning::Wildcard))).collect(),
         records: said.record.clone(),
+        threshold: said.theta,
+        rows: said.rows.clone(),
+        finish: Finish {
+            candidate: (label.candidate as usize).saturating_sub(1),
+            adjust: said.adjust.clone(),
+            columns: said.column.clone(),
+            sheet: said.sheet.clone(),
+        },
     }
 }
 
-/// What can be said again: texts and selectors. Node numbers, constants and wildcards are of one page only.
+/// What can be said again: texts and selectors. Node numbers are of one page only.
 fn to_words(help: &Help) -> Spoken {
-    let mut said = Spoken { record: help.records.clone(), ..Spoken::default() };
+    let mut said = Spoken {
+        record: help.records.clone(),
+        theta: help.threshold,
+        adjust: help.finish.adjust.clone(),
+        rows: help.rows.clone(),
+        column: help.finish.columns.clone(),
+        sheet: help.finish.sheet.clone(),
+        ..Spoken::default()
+    };
     for block in &help.enclosed {
         match block {
             Block::Text(text) => said.enclose.push(text.clone()),
@@ -122,7 +149,8 @@ fn to_words(help: &Help) -> Spoken {
     for label in &help.labels {
         match &label.meaning {
             Meaning::Variable(name) => said.label.push((name.clone(), label.text.clone())),
-            Meaning::Constant | Meaning::Wildcard => {}
+            Meaning::Constant => said.constant.push(label.text.clone()),
+            Meaning::Wildcard => said.any.push(label.text.clone()),
         }
     }
     said
@@ -130,9 +158,12 @@ fn to_words(help: &Help) -> Spoken {
 
 fn kind(help: &Help) -> LabelKind {
     match help {
+        Help { rows: Some(_), .. } => LabelKind::Tell,
+        Help { finish, .. } if !finish.columns.is_empty() => LabelKind::Tell,
         Help { enclosed, .. } if !enclosed.is_empty() => LabelKind::Enclose,
         Help { labels, .. } if !labels.is_empty() => LabelKind::Label,
         Help { records, .. } if !records.is_empty() => LabelKind::Record,
+        Help { finish, .. } if !finish.is_empty() => LabelKind::Adjust,
         Help { .. } => LabelKind::Pick,
     }
 }
@@ -170,7 +201,7 @@ impl Proposal {
         let columns = candidate.template.columns();
         let mut names: Vec<Option<String>> =
             columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
-        if !self.said.labels.is_empty() {
+        if !self.said.labels.is_empty() || !self.said.finish.columns.is_empty() {
             // The person has named the columns already.
             return names;
         }
@@ -186,20 +217,35 @@ impl Proposal {
         names
     }
 
+    /// Takes one more step in the cut of a candidate's rows, or none: then the steps so far are undone.
+    pub fn adjust(&mut self, folder: &TaskFolder, pick: usize, step: Option<Adjust>) -> Result<(), SuperviseError> {
+        let mut said = self.said.clone();
+        if said.finish.candidate != pick || step.is_none() {
+            said.finish.adjust.clear();
+        }
+        said.finish.candidate = pick;
+        said.finish.adjust.extend(step);
+        let pages = [tree(folder, &self.page, &self.body)];
+        self.candidates = induce::learn_with(&pages, &LearnOptions::default(), &said)?;
+        self.said = said;
+        Ok(())
+    }
+
     /// Writes the choice into the task's folder: template, columns, labels and samples.
     pub fn accept(&self, folder: &TaskFolder, choice: &Choice, now: DateTime<Utc>) -> Result<(), SuperviseError> {
         let most = self.candidates.len();
         let candidate =
             self.candidates.get(choice.pick).ok_or(SuperviseError::NoSuchCandidate { given: choice.pick + 1, most })?;
         check_names(choice, candidate)?;
+        let (candidate, names) = one_column_a_name(candidate, &choice.names);
         let mut template = candidate.template.clone();
-        for (index, name) in choice.names.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
             template.set_hidden(index, name.is_none());
             if let Some(name) = name {
                 template.rename(index, name);
             }
         }
-        let kept: Vec<String> = choice.names.iter().flatten().cloned().collect();
+        let kept: Vec<String> = names.iter().flatten().cloned().collect();
         let columns: Vec<Column> = kept.iter().map(|name| column(folder, name)).collect();
         let mut labels = taskdir::read_labels(&folder.dir)?;
         labels.labels.push(Label {
@@ -216,7 +262,7 @@ impl Proposal {
         taskdir::write_labels(&folder.dir, &labels)?;
         taskdir::write_columns(&folder.dir, &columns)?;
         taskdir::clear_samples(&folder.dir)?;
-        taskdir::write_sample(&folder.dir, 1, &self.body, &under_names(&candidate.table, &choice.names))?;
+        taskdir::write_sample(&folder.dir, 1, &self.body, &under_names(&candidate.table, &names))?;
         taskdir::write_template(&folder.dir, &template.to_json())?;
         Ok(())
     }
@@ -227,13 +273,28 @@ fn check_names(choice: &Choice, candidate: &Candidate) -> Result<(), SuperviseEr
     if choice.names.len() != has {
         return Err(SuperviseError::NameCount { pick: choice.pick + 1, has, given: choice.names.len() });
     }
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for name in choice.names.iter().flatten() {
-        if !seen.insert(name.to_lowercase()) {
+        if *seen.entry(name.to_lowercase()).or_insert(name) != name {
             return Err(SuperviseError::NameTwice(name.clone()));
         }
     }
     if seen.is_empty() { Err(SuperviseError::NoColumns) } else { Ok(()) }
+}
+
+/// Columns that were given the same name become one, at the end: the first of them that a row has.
+fn one_column_a_name(candidate: &Candidate, names: &[Option<String>]) -> (Candidate, Vec<Option<String>>) {
+    let (mut candidate, mut names) = (candidate.clone(), names.to_vec());
+    let given: BTreeSet<String> = names.iter().flatten().cloned().collect();
+    for name in given {
+        let columns: Vec<usize> = (0..names.len()).filter(|&i| names[i].as_ref() == Some(&name)).collect();
+        if columns.len() > 1 {
+            one_of(&mut candidate, &name, &columns);
+            columns.iter().for_each(|&column| names[column] = None);
+            names.push(Some(name));
+        }
+    }
+    (candidate, names)
 }
 
 /// A column that the task knows already keeps what a person wrote about it.

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::extract;
 use crate::induce::{self, LearnOptions, Template};
+use crate::model::Table;
+use crate::page::encode::{Encoded, Encoding};
 use crate::page::{Tokens, Tree};
 use crate::supervise;
 
@@ -17,8 +19,11 @@ use super::{Complaint, Done, exit, out, read_page, settle, task_folder, task_nam
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme explain page.html --stage tokens     what is left of the page
+  pieme explain page.html --stage encodings  the page as the finders of repeats see it, coarsest first
   pieme explain page.html --stage rows       the row sets, best first, with the numbers that ranked them
+  pieme explain page.html --stage alignment  the slots of the first one, and which text of each row fills them
   pieme explain hotels --stage template      the template of the task, in readable notation
+  pieme explain hotels --stage columns       where each column comes from
   pieme explain hotels --stage records       what it reads off the page of the last run")]
 pub struct Args {
     /// A saved page, or the name of a task
@@ -34,10 +39,17 @@ pub struct Args {
 #[derive(Clone, Copy, ValueEnum)]
 enum Stage {
     Tokens,
+    Encodings,
     Rows,
+    Alignment,
     Template,
+    Columns,
     Records,
 }
+
+/// Rows that a stage shows beside each other, and how wide.
+const SHOWN_ROWS: usize = 4;
+const CELL_WIDTH: usize = 24;
 
 pub fn run(config: Option<&Path>, args: Args) -> u8 {
     settle(explain(config, &args))
@@ -47,9 +59,12 @@ fn explain(config: Option<&Path>, args: &Args) -> Done {
     let (page, template) = page_and_template(config, &args.what)?;
     let (text, value) = match args.stage {
         Stage::Tokens => tokens(&page),
+        Stage::Encodings => encodings(&page),
         Stage::Rows => rows(&page),
+        Stage::Alignment => alignment(&read_off(&page, template)?),
         Stage::Template => templates(page, template),
-        Stage::Records => records(page, template)?,
+        Stage::Columns => columns(&read_off(&page, template)?),
+        Stage::Records => records(&read_off(&page, template)?),
     };
     if args.json {
         out::json(&value)
@@ -75,11 +90,48 @@ fn page_and_template(config: Option<&Path>, what: &str) -> Result<(Tree, Option<
     Ok((page, template))
 }
 
+/// A page and what the task's template, or else the first that is learned from the page, reads off it.
+struct ReadOff {
+    template: Template,
+    similarity: f64,
+    table: Table,
+}
+
+fn read_off(page: &Tree, template: Option<Template>) -> Result<ReadOff, Complaint> {
+    let learned = || induce::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
+    let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
+        return Err(Complaint::new(exit::FAILED, "there is no list on this page"));
+    };
+    let found = extract::extract(&template, page);
+    Ok(ReadOff { template, similarity: found.similarity, table: found.table })
+}
+
 fn tokens(page: &Tree) -> (String, Value) {
     let outline = Tokens::new(page).outline();
     let lines: Vec<&str> = outline.lines().collect();
     let value = json!({ "tokens": lines });
     (outline, value)
+}
+
+fn encodings(page: &Tree) -> (String, Value) {
+    let tokens = Tokens::new(page);
+    let all = [
+        ("block-level tags", Encoding::Block),
+        ("without special markup", Encoding::NoSpecial),
+        ("without physical markup", Encoding::NoPhysical),
+        ("without logical markup", Encoding::NoLogical),
+        ("all tags", Encoding::Tags),
+        ("tags with attributes, texts in chunks", Encoding::Chunks),
+    ];
+    let mut text = String::new();
+    let mut value = serde_json::Map::new();
+    for (name, encoding) in all {
+        let encoded = Encoded::new(&tokens, encoding);
+        let symbols: Vec<String> = encoded.symbols.iter().map(|&it| out::cell(encoded.name(it), CELL_WIDTH)).collect();
+        text.push_str(&format!("{name}, {} symbols:\n  {}\n\n", symbols.len(), symbols.join(" ")));
+        value.insert(name.to_owned(), json!(symbols));
+    }
+    (text, json!({ "encodings": value }))
 }
 
 fn rows(page: &Tree) -> (String, Value) {
@@ -95,6 +147,21 @@ fn rows(page: &Tree) -> (String, Value) {
     (text, json!({ "row_sets": value }))
 }
 
+/// Slots down, rows across: what the aligner put into one column.
+fn alignment(read: &ReadOff) -> (String, Value) {
+    let variant = &read.template.variants[0];
+    let mut lines = Vec::new();
+    let mut value = Vec::new();
+    for (number, slot) in variant.slots.iter().enumerate() {
+        let column = variant.column_of(number);
+        let presence = format!("{} of {} rows", slot.count, variant.rows);
+        let found = column.map(|column| first_values(&read.table, column)).unwrap_or_default();
+        lines.push(vec![slot.words(number), presence, found.join(" · ")]);
+        value.push(json!({ "slot": number + 1, "what": slot.words(number), "rows": slot.count, "first": found }));
+    }
+    (tabulated(&["SLOT", "IN", "FIRST ROWS"], lines), json!({ "slots": value }))
+}
+
 fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
     let templates = match template {
         Some(template) => vec![template],
@@ -105,16 +172,44 @@ fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
     (numbered, json!({ "templates": printed }))
 }
 
-fn records(page: Tree, template: Option<Template>) -> Result<(String, Value), Complaint> {
-    let learned = || induce::learn(std::slice::from_ref(&page), &LearnOptions::default()).into_iter().next();
-    let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
-        return Err(Complaint::new(exit::FAILED, "there is no list on this page"));
-    };
-    let found = extract::extract(&template, &page);
+fn columns(read: &ReadOff) -> (String, Value) {
+    let variant = &read.template.variants[0];
+    let mut lines = Vec::new();
+    let mut value = Vec::new();
+    for (place, column) in read.template.columns().iter().enumerate() {
+        let from = variant.origin(place);
+        let found = first_values(&read.table, place);
+        let shown = if column.hidden { "hidden" } else { "shown" };
+        lines.push(vec![
+            out::cell(&column.name, CELL_WIDTH),
+            shown.to_owned(),
+            out::cell(&from, 80),
+            found.join(" · "),
+        ]);
+        value.push(json!({ "name": column.name, "hidden": column.hidden, "from": from, "first": found }));
+    }
+    let told = variant.told();
+    let head = told.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
+    let text = head + &tabulated(&["COLUMN", "", "FROM", "FIRST ROWS"], lines);
+    (text, json!({ "rows": told, "columns": value }))
+}
+
+fn records(read: &ReadOff) -> (String, Value) {
     let value = json!({
-        "similarity": found.similarity,
-        "rows": found.table.rows.len(),
-        "records": found.table.records(),
+        "similarity": read.similarity,
+        "rows": read.table.rows.len(),
+        "records": read.table.records(),
     });
-    Ok((serde_json::to_string_pretty(&value).unwrap_or_default(), value))
+    (serde_json::to_string_pretty(&value).unwrap_or_default(), value)
+}
+
+fn first_values(table: &Table, column: usize) -> Vec<String> {
+    let rows = table.rows.iter().take(SHOWN_ROWS);
+    rows.map(|row| out::cell(row.cells[column].as_deref().unwrap_or("-"), CELL_WIDTH)).collect()
+}
+
+fn tabulated(header: &[&str], lines: Vec<Vec<String>>) -> String {
+    let mut table = out::table(header);
+    lines.into_iter().for_each(|line| _ = table.add_row(line));
+    table.to_string()
 }

@@ -1,13 +1,14 @@
-//! `pieme extract`: the records of a page under a learned template.
+//! `pieme extract`: the records of a page under a learned template, or under the best of many.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::{Complaint, Done, exit, out, read_page, settle};
-use crate::extract;
+use crate::extract::{self, Extraction};
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
+use crate::taskdir::TEMPLATE_FILE;
 
 /// Read the records of a page by a learned template
 ///
@@ -15,11 +16,15 @@ use crate::induce::template::Template;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme extract --template template.json page2.html
-  pieme extract --template template.json page2.html --json")]
+  pieme extract --template template.json page2.html --json
+  pieme extract --library tasks/ unknown.html      by the template that fits best, of all tasks")]
 pub struct Args {
     /// What `pieme learn --pick K -o FILE` wrote
-    #[arg(long, value_name = "FILE")]
-    template: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "library")]
+    template: Option<PathBuf>,
+    /// A folder of templates, or of tasks: the one that fits the page best is taken, and named
+    #[arg(long, value_name = "FOLDER", conflicts_with = "template")]
+    library: Option<PathBuf>,
     page: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -31,19 +36,79 @@ pub fn run(args: Args) -> u8 {
 }
 
 fn extract(args: &Args) -> Done {
-    let path = args.template.display();
-    let text = std::fs::read_to_string(&args.template)
-        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
-    let template =
-        Template::from_json(&text).map_err(|error| Complaint::new(exit::USAGE, format!("{path}: {error}")))?;
     let page = read_page(&args.page)?;
-    let found = extract::extract(&template, &page);
-    if args.json {
-        let (similarity, rows) = (found.similarity, found.table.rows.len());
-        out::json(&json!({ "similarity": similarity, "rows": rows, "records": found.table.records() }));
-    } else {
-        out::say(format!("{} rows, similarity {:.2}", found.table.rows.len(), found.similarity));
-        out::say(super::learn::preview(&found.visible(&template)));
+    let found = match (&args.template, &args.library) {
+        (Some(file), _) => {
+            let template = read_template(file)?;
+            Found { extraction: extract::extract(&template, &page), template, name: None }
+        }
+        (None, Some(folder)) => {
+            let mut library = read_library(folder)?;
+            let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
+            let best = extract::rank_templates(&page, &templates).into_iter().next();
+            let best =
+                best.ok_or_else(|| Complaint::new(exit::USAGE, format!("no template in {}", folder.display())))?;
+            let (name, template) = library.swap_remove(best.index);
+            Found { extraction: best.extraction, template, name: Some(name) }
+        }
+        (None, None) => return Err(Complaint::new(exit::USAGE, "give --template or --library")),
+    };
+    found.show(args.json);
+    Ok(if found.extraction.similarity < THRESHOLD { exit::NEEDS_PERSON } else { exit::DONE })
+}
+
+struct Found {
+    extraction: Extraction,
+    template: Template,
+    /// Which of a library it was.
+    name: Option<String>,
+}
+
+impl Found {
+    fn show(&self, as_json: bool) {
+        let (similarity, rows) = (self.extraction.similarity, self.extraction.table.rows.len());
+        if as_json {
+            let mut value =
+                json!({ "similarity": similarity, "rows": rows, "records": self.extraction.table.records() });
+            if let Some(name) = &self.name {
+                value["template"] = json!(name);
+            }
+            out::json(&value);
+        } else {
+            let by = self.name.as_ref().map(|name| format!("{}: ", out::cell(name, 60))).unwrap_or_default();
+            out::say(format!("{by}{rows} rows, similarity {similarity:.2}"));
+            out::say(super::learn::preview(&self.extraction.visible(&self.template)));
+        }
     }
-    Ok(if found.similarity < THRESHOLD { exit::NEEDS_PERSON } else { exit::DONE })
+}
+
+fn read_template(file: &Path) -> Result<Template, Complaint> {
+    let path = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
+    Template::from_json(&text).map_err(|error| Complaint::new(exit::USAGE, format!("{path}: {error}")))
+}
+
+/// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is left out
+/// with a word.
+fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, Complaint> {
+    let entries = std::fs::read_dir(folder).map_err(|error| {
+        Complaint::new(exit::USAGE, format!("cannot read the folder {}: {error}", folder.display()))
+    })?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut library = Vec::new();
+    for path in paths {
+        let is_json = path.extension().is_some_and(|it| it == "json");
+        let file = if path.is_dir() { path.join(TEMPLATE_FILE) } else { path.clone() };
+        if !file.is_file() || !(path.is_dir() || is_json) {
+            continue;
+        }
+        let name = path.file_stem().filter(|_| is_json).or(path.file_name()).unwrap_or_default();
+        match read_template(&file) {
+            Ok(template) => library.push((name.to_string_lossy().into_owned(), template)),
+            Err(complaint) => out::note(format!("left out: {}", complaint.sentence)),
+        }
+    }
+    Ok(library)
 }

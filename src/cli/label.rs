@@ -5,10 +5,12 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use chrono::Utc;
 
 use crate::config::Config;
+use crate::induce::adjust::Adjust;
 use crate::model::Table;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
+use crate::taskdir::TaskFolder;
 
-use super::learn::HelpArgs;
+use super::said::HelpArgs;
 use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 
 /// Choose which list is yours and name its columns; then run the task
@@ -19,7 +21,9 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
   pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out
   pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes   the list with these two records
   pieme label hotels --label name='Hotel Adler' --label price=95 --yes     two columns, named
-  pieme label hotels --enclose 'Hotel Adler'       all blocks like the one around it")]
+  pieme label hotels --enclose 'Hotel Adler'       all blocks like the one around it
+  pieme label hotels --pick 2 --widen              candidate 2, each row one element wider
+  pieme label hotels --pick 1 --names name,price,price,-   one column for a field that has two places")]
 pub struct Args {
     task: String,
     /// Take this candidate without asking
@@ -66,7 +70,7 @@ impl From<SuperviseError> for Complaint {
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
-    let proposal = supervise::propose(config, &folder, &args.help.said())?;
+    let mut proposal = supervise::propose(config, &folder, &args.help.said(args.pick))?;
     if args.json {
         out::json(&as_json(&proposal));
         return Ok(exit::DONE);
@@ -77,7 +81,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         }
         (Some(pick), None, _) => proposed(&proposal, index(pick)?)?,
         (None, None, true) => proposed(&proposal, 0)?,
-        (None, None, false) => ask(&proposal)?,
+        (None, None, false) => ask(&mut proposal, &folder)?,
     };
     proposal.accept(&folder, &choice, Utc::now())?;
     out::note(format!("{name}: template, columns and labels are written"));
@@ -106,7 +110,7 @@ fn proposed(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
     Ok(Choice { pick, names: proposal.names(pick) })
 }
 
-fn ask(proposal: &Proposal) -> Result<Choice, Complaint> {
+fn ask(proposal: &mut Proposal, folder: &TaskFolder) -> Result<Choice, Complaint> {
     if !io::stdin().is_terminal() {
         let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
         return Err(Complaint::new(exit::USAGE, sentence));
@@ -116,24 +120,56 @@ fn ask(proposal: &Proposal) -> Result<Choice, Complaint> {
         let names: Vec<Option<String>> = last_good.columns.iter().cloned().map(Some).collect();
         out::say(format!("Last good rows ({}):\n{}\n", last_good.rows.len(), sample(last_good, &names)));
     }
-    for (place, candidate) in proposal.candidates.iter().enumerate() {
-        let rows = candidate.table.rows.len();
-        let shown = sample(&candidate.table, &proposal.names(place));
-        out::say(format!("[{}] {rows} rows ({})\n{shown}\n", place + 1, candidate.method));
+    for place in 0..proposal.candidates.len() {
+        show(proposal, place);
     }
     let most = proposal.candidates.len();
+    // The candidate that was touched last is what Enter takes.
+    let mut at = proposal.said.finish.candidate.min(most - 1);
     let pick = loop {
-        let answer = prompt(&format!("Which one is your list? [1-{most}, Enter = 1, q = quit] "))?;
-        match answer.as_str() {
-            "" => break 0,
-            "q" => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
-            text => match text.parse::<usize>() {
+        let answer = prompt(&format!(
+            "Which one is your list? [1-{most}, Enter = {}, w = wider, n = narrower, r = rotate, u = undo, q = quit] ",
+            at + 1
+        ))?;
+        match (answer.as_str(), touched(&answer, at)) {
+            ("", _) => break at,
+            ("q", _) => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
+            (_, Some((step, place))) if place < most => match proposal.adjust(folder, place, step) {
+                Ok(()) => {
+                    at = place;
+                    show(proposal, place);
+                }
+                Err(error) => out::note(error.to_string()),
+            },
+            (text, _) => match text.parse::<usize>() {
                 Ok(number) if (1..=most).contains(&number) => break number - 1,
-                Ok(_) | Err(_) => out::note(format!("A number from 1 to {most}, please.")),
+                Ok(_) | Err(_) => out::note(format!("A number from 1 to {most}, please; or w, n, r as in `w2`.")),
             },
         }
     };
     ask_names(proposal, pick)
+}
+
+fn show(proposal: &Proposal, place: usize) {
+    let candidate = &proposal.candidates[place];
+    let rows = candidate.table.rows.len();
+    let shown = sample(&candidate.table, &proposal.names(place));
+    out::say(format!("[{}] {rows} rows ({})\n{shown}\n", place + 1, candidate.method));
+}
+
+/// `w`, `n`, `r` and `u`, with the candidate's number behind, or of the one at hand.
+fn touched(answer: &str, at: usize) -> Option<(Option<Adjust>, usize)> {
+    let step = match answer.chars().next()? {
+        'w' => Some(Adjust::Widen),
+        'n' => Some(Adjust::Narrow),
+        'r' => Some(Adjust::Rotate),
+        'u' => None,
+        _ => return None,
+    };
+    match answer[1..].trim() {
+        "" => Some((step, at)),
+        number => Some((step, number.parse::<usize>().ok()?.checked_sub(1)?)),
+    }
 }
 
 fn ask_names(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {

@@ -6,10 +6,10 @@ use clap::ValueEnum;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
+use super::candidates::side_by_side;
+use super::said::HelpArgs;
 use super::{Complaint, Done, exit, out, read_page, settle};
 use crate::extract::visible;
-use crate::induce::help::{Block, Help};
-use crate::induce::label::Labelled;
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::Table;
 
@@ -22,7 +22,9 @@ use crate::model::Table;
   pieme learn hotels.html --method cycles --rows 12 ask one teacher, for twelve rows
   pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'    two records of yours
   pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
-  pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it")]
+  pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it
+  pieme learn hotels.html --pick 2 --widen -o t.json                       candidate 2, each row one element wider
+  pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -52,41 +54,6 @@ pub struct Args {
     help: HelpArgs,
 }
 
-/// What a person says about the page.
-#[derive(clap::Args)]
-#[command(next_help_heading = "If the right list is not the first")]
-pub(super) struct HelpArgs {
-    /// A text in the block of one record, or all of the block's text; again for a record of another format
-    #[arg(long, value_name = "TEXT")]
-    enclose: Vec<String>,
-    /// The block of one record, by CSS: the first match
-    #[arg(long, value_name = "CSS")]
-    enclose_css: Vec<String>,
-    /// A value of a record, named; a name that comes again starts the next record
-    #[arg(long, value_name = "NAME=VALUE", value_parser = labelled)]
-    label: Vec<Labelled>,
-    /// A text that stands in one record of the list; two are better than one
-    #[arg(long, value_name = "TEXT")]
-    record: Vec<String>,
-}
-
-impl HelpArgs {
-    pub(super) fn said(&self) -> Help {
-        let texts = self.enclose.iter().cloned().map(Block::Text);
-        let enclosed = texts.chain(self.enclose_css.iter().cloned().map(Block::Css)).collect();
-        Help { enclosed, labels: self.label.clone(), records: self.record.clone() }
-    }
-}
-
-fn labelled(text: &str) -> Result<Labelled, String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
-            Ok(Labelled::value(name.trim(), value.trim()))
-        }
-        _ => Err("a label is NAME=VALUE, such as price=95".to_owned()),
-    }
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum Method {
     /// Every teacher that reads the page's tree; the others where it shows no list
@@ -113,7 +80,7 @@ fn learn(args: &Args) -> Done {
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };
-    let candidates = induce::learn_with(&pages, &options, &args.help.said())
+    let candidates = induce::learn_with(&pages, &options, &args.help.said(args.pick))
         .map_err(|error| Complaint::new(exit::USAGE, error.to_string()))?;
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
         let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
@@ -157,6 +124,10 @@ const CELL_WIDTH: usize = 40;
 fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
         out::say("No list on this page: nothing comes back at least twice with text in it.");
+    }
+    if let Some(width) = out::terminal_width() {
+        out::say(side_by_side(candidates, width));
+        return;
     }
     for (i, it) in candidates.iter().enumerate() {
         out::say(format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));

@@ -1,5 +1,6 @@
 //! Everything a person types. One file a verb.
 
+mod candidates;
 pub mod demo;
 mod exit;
 mod explain;
@@ -10,6 +11,7 @@ mod log;
 mod out;
 mod records;
 mod run;
+mod said;
 pub mod service;
 mod status;
 mod validate;

@@ -34,6 +34,11 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// Columns of the terminal that stdout is; none where it is a file or a pipe.
+pub fn terminal_width() -> Option<usize> {
+    Table::new().width().map(usize::from)
+}
+
 /// Text of strangers for a terminal: no escape sequences, no line breaks, at most `most` characters wide.
 pub fn cell(text: &str, most: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();

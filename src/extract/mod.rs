@@ -2,10 +2,12 @@
 
 use crate::induce::find::View;
 use crate::induce::fit::fit;
-use crate::induce::table;
+use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
+use crate::induce::{mixture, table};
 use crate::model::{Column, Row, Table};
 use crate::page::Tree;
+use crate::page::tokens::Span;
 
 /// What a template found on a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,17 +19,58 @@ pub struct Extraction {
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
+    laid_over(template, &View::new(page))
+}
+
+/// How well a template of a library fits a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Which of the templates.
+    pub index: usize,
+    pub extraction: Extraction,
+}
+
+/// A library of templates against a page nobody has said anything about (Shi et al.), best first: those that still look
+/// like the page before those that do not, then by similarity × the logarithm of the values they read: a template of one
+/// bare text fits nearly everything and reads little.
+pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     let view = View::new(page);
-    match fit(template, &view) {
-        Some(mut fit) => {
-            let table = table(&view, template, fit.variant, &fit.rows, &mut fit.paths);
-            Extraction { similarity: fit.similarity, table }
+    let mut standings: Vec<Standing> = templates
+        .iter()
+        .enumerate()
+        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view) })
+        .collect();
+    let worth = |it: &Standing| {
+        let Extraction { similarity, table } = &it.extraction;
+        let cells: usize = table.rows.iter().map(|row| row.cells.iter().flatten().count()).sum();
+        (*similarity >= THRESHOLD, similarity * (1.0 + cells as f64).ln())
+    };
+    standings.sort_by(|a, b| {
+        let (a, b) = (worth(a), worth(b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    standings
+}
+
+fn laid_over(template: &Template, view: &View<'_>) -> Extraction {
+    let Some(mut best) = fit(template, view) else {
+        let columns = template.columns().iter().map(|column| column.name.clone()).collect();
+        return Extraction { similarity: 0.0, table: Table { columns, rows: Vec::new() } };
+    };
+    let mut found = table(view, template, best.variant, &best.rows, &mut best.paths);
+    let others = mixture::others(template, view, &best);
+    if !others.is_empty() {
+        let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
+        for mut other in others {
+            found.rows.extend(table(view, template, other.variant, &other.rows, &mut other.paths).rows);
+            places.extend(other.rows.iter().map(|row| row.span));
         }
-        None => {
-            let columns = template.columns().iter().map(|column| column.name.clone()).collect();
-            Extraction { similarity: 0.0, table: Table { columns, rows: Vec::new() } }
-        }
+        // Rows of all formats, as they stand on the page.
+        let mut rows: Vec<(Span, Row)> = places.into_iter().zip(found.rows).collect();
+        rows.sort_by_key(|(place, _)| *place);
+        found.rows = rows.into_iter().map(|(_, row)| row).collect();
     }
+    Extraction { similarity: best.similarity, table: found }
 }
 
 impl Extraction {

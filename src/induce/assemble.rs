@@ -52,7 +52,7 @@ pub fn variant(
     let parts = builder.parts(0, slots.len(), 0, 1.0);
     let sources = Vec::new();
     let repeats = repeats.iter().map(|&path| paths.print(path)).collect();
-    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, repeats, parts, slots, sources }
+    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, repeats, parts, slots, sources, rule: None }
 }
 
 struct Builder<'a> {

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::coded;
+use super::derive::Ready;
+use super::enclose::Delimiter;
 use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
@@ -35,19 +37,38 @@ pub enum Recipe {
     Heading,
     /// The last text before the row, outside all rows, that stands in such an element (tag and classes).
     HeadingIn { element: String },
+    /// The first of these that the row has: one field in several structures.
+    First { of: Vec<Source> },
+    /// All of these that the row has, one behind the other (roll up).
+    Joined { of: Vec<Source>, with: String },
+    /// The nth column of the pieces that a text falls into; `slots` is what the pieces looked like (drill down).
+    Drilled { of: Box<Source>, at: Delimiter, slots: Vec<Slot>, nth: usize },
+    /// Text or attribute of the first element in the row that matches.
+    Css {
+        css: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attribute: Option<String>,
+    },
+    /// What a regular expression finds in the row's text: its first group, or all of it.
+    Pattern { pattern: String },
 }
 
 impl Recipe {
-    pub fn slot(&self) -> Option<usize> {
+    /// The slots that it is made of.
+    pub fn slots(&self) -> Vec<usize> {
         match self {
-            Recipe::Piece { slot, .. } => Some(*slot),
+            Recipe::Piece { slot, .. } => vec![*slot],
+            Recipe::First { of } | Recipe::Joined { of, .. } => of.iter().flat_map(Source::slots).collect(),
+            Recipe::Drilled { of, .. } => of.slots(),
             Recipe::Element { .. }
             | Recipe::Elements { .. }
             | Recipe::Line { .. }
             | Recipe::Label { .. }
             | Recipe::Class { .. }
             | Recipe::Heading
-            | Recipe::HeadingIn { .. } => None,
+            | Recipe::HeadingIn { .. }
+            | Recipe::Css { .. }
+            | Recipe::Pattern { .. } => Vec::new(),
         }
     }
 
@@ -57,7 +78,15 @@ impl Recipe {
             | Recipe::Elements { path }
             | Recipe::Line { path, .. }
             | Recipe::Class { path, .. } => Some(path),
-            Recipe::Piece { .. } | Recipe::Label { .. } | Recipe::Heading | Recipe::HeadingIn { .. } => None,
+            Recipe::Piece { .. }
+            | Recipe::Label { .. }
+            | Recipe::Heading
+            | Recipe::HeadingIn { .. }
+            | Recipe::First { .. }
+            | Recipe::Joined { .. }
+            | Recipe::Drilled { .. }
+            | Recipe::Css { .. }
+            | Recipe::Pattern { .. } => None,
         }
     }
 }
@@ -158,9 +187,10 @@ fn headings(rows: &[&LaidRow]) -> Vec<Recipe> {
     recipes
 }
 
-/// A heading that stood alone wherever it stood is a category, and is shown.
+/// A heading that stood alone, and always in the same kind of element, is a category, and is shown.
 fn is_category(source: &Source, rows: &[&LaidRow]) -> bool {
-    matches!(source, Source::Derived(Recipe::Heading)) && rows.iter().all(|row| row.above.alone)
+    let is_one = |row: &&LaidRow| row.above.alone && row.above.element == rows[0].above.element;
+    matches!(source, Source::Derived(Recipe::Heading)) && rows.iter().all(is_one)
 }
 
 /// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
@@ -226,7 +256,9 @@ fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<(PathId, u3
 
 /// Fills the columns of a row.
 pub struct Filler<'a> {
-    sources: &'a [Option<Source>],
+    sources: Vec<Option<&'a Source>>,
+    /// Of each source that a person made: what it needs.
+    ready: Vec<Option<Ready<'a>>>,
     /// Of each source that is about elements: their path.
     paths: Vec<PathId>,
     needs_elements: bool,
@@ -235,14 +267,19 @@ pub struct Filler<'a> {
 
 impl<'a> Filler<'a> {
     pub fn new(sources: &'a [Option<Source>], paths: &mut Paths) -> Filler<'a> {
-        let recipes = |source: &'a Option<Source>| match source {
-            Some(Source::Derived(recipe)) => Some(recipe),
-            _ => None,
+        Filler::over(sources.iter().map(Option::as_ref).collect(), paths)
+    }
+
+    pub fn over(sources: Vec<Option<&'a Source>>, paths: &mut Paths) -> Filler<'a> {
+        let recipes: Vec<Option<&'a Recipe>> = sources.iter().map(|source| source.and_then(Source::recipe)).collect();
+        let needs_elements = recipes.iter().flatten().any(|recipe| recipe.path().is_some());
+        let needs_lines = recipes.iter().flatten().any(|recipe| matches!(recipe, Recipe::Label { .. }));
+        let ready = recipes.iter().map(|recipe| Ready::new((*recipe)?, paths)).collect();
+        let path = |recipe: &Option<&Recipe>| match recipe.and_then(Recipe::path) {
+            Some(path) => paths.parse(path),
+            None => PathId::TOP,
         };
-        let needs_elements = sources.iter().filter_map(recipes).any(|recipe| recipe.path().is_some());
-        let needs_lines = sources.iter().filter_map(recipes).any(|recipe| matches!(recipe, Recipe::Label { .. }));
-        let path = |source| recipes(source).and_then(Recipe::path).map_or(PathId::TOP, |path| paths.parse(path));
-        Filler { sources, paths: sources.iter().map(path).collect(), needs_elements, needs_lines }
+        Filler { sources, ready, paths: recipes.iter().map(path).collect(), needs_elements, needs_lines }
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
@@ -253,27 +290,33 @@ impl<'a> Filler<'a> {
         let nth_of = |wanted: PathId, nth: u32| {
             elements.iter().find(|&&(path, it, _)| path == wanted && it == nth).map(|&(_, _, span)| span)
         };
-        let cell = |(source, &wanted): (&'a Option<Source>, &PathId)| match source.as_ref()? {
-            Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
-            Source::Derived(recipe) => match recipe {
-                Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last),
-                Recipe::Element { nth, .. } => Some(text(&view.tokens, nth_of(wanted, *nth)?)),
-                Recipe::Elements { .. } => {
-                    let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
-                    let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
-                    (!parts.is_empty()).then(|| parts.join(LIST))
-                }
-                Recipe::Line { nth, line, .. } => {
-                    let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
-                    Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
-                }
-                Recipe::Label { label } => layout::labelled(view, &lines, label),
-                Recipe::Class { nth, without, .. } => coded::value(view, row.span, wanted, *nth, without, paths),
-                Recipe::Heading => row.above.last.clone(),
-                Recipe::HeadingIn { element } => row.above.level(element).map(str::to_owned),
-            },
-        };
-        self.sources.iter().zip(&self.paths).map(cell).collect()
+        let cell =
+            |((source, &wanted), ready): ((&Option<&'a Source>, &PathId), &Option<Ready<'a>>)| match source.as_ref()? {
+                Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
+                Source::Derived(recipe) => match recipe {
+                    Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last),
+                    Recipe::Element { nth, .. } => Some(text(&view.tokens, nth_of(wanted, *nth)?)),
+                    Recipe::Elements { .. } => {
+                        let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
+                        let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
+                        (!parts.is_empty()).then(|| parts.join(LIST))
+                    }
+                    Recipe::Line { nth, line, .. } => {
+                        let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
+                        Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
+                    }
+                    Recipe::Label { label } => layout::labelled(view, &lines, label),
+                    Recipe::Class { nth, without, .. } => coded::value(view, row.span, wanted, *nth, without, paths),
+                    Recipe::Heading => row.above.last.clone(),
+                    Recipe::HeadingIn { element } => row.above.level(element).map(str::to_owned),
+                    Recipe::First { .. }
+                    | Recipe::Joined { .. }
+                    | Recipe::Drilled { .. }
+                    | Recipe::Css { .. }
+                    | Recipe::Pattern { .. } => ready.as_ref()?.value(view, row, paths),
+                },
+            };
+        self.sources.iter().zip(&self.paths).zip(&self.ready).map(cell).collect()
     }
 }
 

@@ -6,7 +6,7 @@ mod sheet;
 
 use std::collections::{BTreeMap, HashSet};
 
-pub use formats::join;
+pub use formats::{apart, join};
 pub use matching::{Encoding, THRESHOLD, similarity};
 pub use sheet::{Delimiter, drill_down, roll_up};
 

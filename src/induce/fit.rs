@@ -49,6 +49,11 @@ pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
 }
 
 fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Span>]) -> Fit {
+    if let Some(told) = variant.rule.as_ref().and_then(|rule| rule.rows(view)) {
+        return fit_told(variant, index, view, &told.rows);
+    }
+    let adjusted = variant.rule.as_ref().and_then(|rule| rule.adjusted(view));
+    let sets = adjusted.as_deref().unwrap_or(sets);
     let mut fitter = Fitter::new(variant, view);
     let mut glances: Vec<(f64, f64, usize)> = sets
         .iter()
@@ -86,6 +91,21 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     let headings = layout::headings(view, &rows);
     let rows = rows.into_iter().zip(headings).map(|(row, above)| fitter.lay(row, above)).collect();
     Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+}
+
+/// Those of the given stretches that fit a variant at least so well, laid out.
+pub fn rows_under(variant: &Variant, index: usize, view: &View<'_>, spans: &[Span], floor: f64) -> Fit {
+    let mut fitter = Fitter::new(variant, view);
+    let (gain, rows) = fitter.gain(spans, floor);
+    let similarity = similarity::of_rows(&view.tokens, variant, &rows);
+    let headings = layout::headings(view, &rows);
+    let rows = rows.into_iter().zip(headings).map(|(row, heading)| fitter.lay(row, heading)).collect();
+    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+}
+
+/// Rows that a person's rule gives are rows, however well they fit.
+fn fit_told(variant: &Variant, index: usize, view: &View<'_>, rows: &[Span]) -> Fit {
+    rows_under(variant, index, view, rows, 0.0)
 }
 
 /// Rows may fit worse than [`MIN_QUALITY`] where rows of the list itself did; or must fit better, where neighbours that are

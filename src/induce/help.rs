@@ -1,18 +1,20 @@
 //! What a person says about a page, and the candidates in its light.
 
-use std::collections::HashSet;
+mod told;
 
-use super::enclose::{self, THRESHOLD};
-use super::find::{RowSet, View, row_sets};
-use super::label::{self, Instance, Labelled, PageText};
-use super::rank::{self, Ranked};
-use super::{Candidate, LearnOptions, candidate, fit, learn};
+use super::enclose;
+use super::find::View;
+use super::finish::Finish;
+use super::label::{Labelled, PageText};
+use super::rule::Rule;
+use super::{Candidate, LearnOptions, learn};
 use crate::page::select::SelectorError;
-use crate::page::tokens::{Span, TokenKind};
+use crate::page::tokens::Span;
 use crate::page::{NodeId, Selector, Tree};
+use told::Told;
 
 /// Everything a person said. Nothing said is `Help::default()`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Help {
     /// Rough blocks, one record each (OLERA). Several give several formats.
     pub enclosed: Vec<Block>,
@@ -20,6 +22,12 @@ pub struct Help {
     pub labels: Vec<Labelled>,
     /// Texts that stand in one record each: records that were clicked.
     pub records: Vec<String>,
+    /// How like a block a stretch must be to be a row; OLERA's θ, by default [`enclose::THRESHOLD`].
+    pub threshold: Option<f64>,
+    /// The rows outright, as the last resort.
+    pub rows: Option<Rule>,
+    /// What was done to one of the candidates.
+    pub finish: Finish,
 }
 
 /// How a block was enclosed.
@@ -44,34 +52,35 @@ pub enum HelpError {
     Selector(#[from] SelectorError),
     #[error("there is no page to look at")]
     NoPage,
+    #[error("`{0}` is not a regular expression that can be used")]
+    Pattern(String),
+    #[error("nothing in the rows matches `{0}`")]
+    NoMatchInRows(String),
+    #[error("there is no candidate {given}; the page has {most}")]
+    NoCandidate { given: usize, most: usize },
+    #[error("candidate {0} cannot be {1} any further")]
+    NotPossible(usize, &'static str),
+    #[error("there is no column `{0}`; there are: {1}")]
+    NoColumn(String, String),
+    #[error("`{0}` falls into one piece only; give another delimiter")]
+    OnePiece(String),
 }
 
 impl Help {
     pub fn is_empty(&self) -> bool {
         *self == Help::default()
     }
+
+    /// Nothing was said of the page, only something done to one of the candidates.
+    pub fn only_finishes(&self) -> bool {
+        Help { finish: Finish::default(), ..self.clone() }.is_empty()
+    }
+
+    /// Something was said of where the list is, so that the candidates have another order.
+    fn says_where(&self) -> bool {
+        !self.enclosed.is_empty() || !self.labels.is_empty() || !self.records.is_empty()
+    }
 }
-
-/// The row sets that are taught, so that their columns can be compared with the labels.
-const TAUGHT: usize = 8;
-/// A row is the enclosed block when they share this much of their text, as for cuts of one list.
-const SAME_ROW: f64 = 0.8;
-/// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
-const MOST_ROWS: f64 = 0.8;
-
-// What help is worth beside the score of the row set itself, which is a sum of logarithms: 0.7 is “twice as good”. Help does
-// not simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
-// autoevolution-makers the groups under one letter have all four labels and score 1.6 less than the makers.
-const LABELLED: f64 = 5.0;
-const NAMED: f64 = 1.0;
-const ENCLOSED: f64 = 10.0;
-/// What it costs rows that matching alone has made: it is right on 84 % of pages, the offered lists on 93 % (learn-notes 4),
-/// and rows cut from tokens must pay as much (2.3). Rows from labelled paths pay nothing: that broke two pages of 66.
-const MATCHED: f64 = 1.5;
-/// A single row is no list, and scores -20 and below; when a person encloses it, it is one record all the same.
-const LEAST_SCORE: f64 = -8.0;
-/// As far as a score may be off.
-const NEARLY_AS_GOOD: f64 = 1.0;
 
 /// As [`learn`], with a person's help: what fits it best comes first. `Err` names the text that is not on the page.
 /// A block that is enclosed on a further page is another format of the same list: a variant of the template.
@@ -84,13 +93,18 @@ pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result
     let text = PageText::new(&view);
     let is_here = |block: &&Block| further.is_empty() || find_block(&text, block).is_ok();
     let (here, elsewhere): (Vec<&Block>, Vec<&Block>) = help.enclosed.iter().partition(is_here);
-    let other_format = Help { enclosed: elsewhere.into_iter().cloned().collect(), ..Help::default() };
-    if other_format == *help {
+    if !elsewhere.is_empty()
+        && elsewhere.len() == help.enclosed.len()
+        && help.labels.is_empty()
+        && help.records.is_empty()
+    {
         return learn_with(further, options, help);
     }
+    let enclosed: Vec<Block> = elsewhere.into_iter().cloned().collect();
+    let other_format = Help { enclosed, threshold: help.threshold, ..Help::default() };
     let further_views: Vec<View<'_>> = further.iter().map(View::new).collect();
-    let mut candidates = Told::new(&text, help, &here)?.candidates(&further_views, options);
-    if other_format.is_empty() {
+    let mut candidates = Told::new(&text, help, &here)?.candidates(&further_views, options)?;
+    if other_format.enclosed.is_empty() {
         return Ok(candidates);
     }
     let others = learn_with(further, options, &other_format)?;
@@ -101,100 +115,6 @@ pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result
         mine.table.columns = columns;
     }
     Ok(candidates)
-}
-
-/// What was said, found on the page.
-struct Told<'a, 't> {
-    view: &'a View<'t>,
-    offered: Vec<Ranked>,
-    blocks: Vec<Span>,
-    instances: Vec<Instance>,
-    /// Columns are named by it.
-    has_labels: bool,
-}
-
-impl<'a, 't> Told<'a, 't> {
-    fn new(text: &PageText<'a, 't>, help: &Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
-        let view = text.view;
-        let instances = instances(text, help)?;
-        let places: Vec<(&Block, Vec<Span>)> =
-            blocks.iter().map(|&block| Ok((block, find_block(text, block)?))).collect::<Result<_, HelpError>>()?;
-        let offered = rank::ranked(view, row_sets(view));
-        let block = |(block, places): (&Block, Vec<Span>)| match block {
-            Block::Text(_) => around(view, &places, &offered),
-            Block::Css(_) | Block::Nodes(..) => places[0],
-        };
-        let blocks = places.into_iter().map(block).collect();
-        Ok(Told { view, offered, blocks, instances, has_labels: !help.labels.is_empty() })
-    }
-
-    fn candidates(mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Candidate> {
-        let made = self.made();
-        let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
-        let mut ranked = std::mem::take(&mut self.offered);
-        ranked.extend(rank::ranked(self.view, made));
-        for it in &mut ranked {
-            let is_matched = !self.blocks.is_empty() && made_rows.contains(&it.set.rows);
-            it.score = it.score.max(LEAST_SCORE) + self.agreement(&it.set) - if is_matched { MATCHED } else { 0.0 };
-        }
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let shown = rank::shown(&self.view.tokens, ranked, options.top.max(TAUGHT));
-        let mut taught: Vec<Candidate> = shown.into_iter().map(|it| self.teach(it, further, &made_rows)).collect();
-        taught.sort_by(|a, b| b.score.total_cmp(&a.score));
-        prefer_repeatable(self.view, &mut taught);
-        taught.truncate(options.top);
-        taught
-    }
-
-    /// Row sets of the person's making that the page did not offer by itself.
-    fn made(&self) -> Vec<RowSet> {
-        let mut seen: HashSet<Vec<Span>> = self.offered.iter().map(|it| it.set.rows.clone()).collect();
-        let mut sets: Vec<RowSet> = Vec::new();
-        if !self.blocks.is_empty() {
-            sets.extend(enclose::row_sets(self.view, &self.blocks, THRESHOLD));
-        }
-        if !self.instances.is_empty() {
-            sets.extend(label::row_sets(self.view, &self.instances));
-        }
-        sets.retain(|set| seen.insert(set.rows.clone()));
-        sets
-    }
-
-    /// What it is worth that a row set agrees with what was said.
-    fn agreement(&self, set: &RowSet) -> f64 {
-        let held: f64 = self.blocks.iter().map(|&block| holds_block(self.view, &set.rows, block)).sum();
-        let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, THRESHOLD) } else { 0.0 };
-        let alike = if alike >= MOST_ROWS { 1.0 } else { alike };
-        // A list that has the block for a row is half right even where no other row is like it: results of several kinds.
-        let enclosed = held * (0.5 + 0.5 * alike) / self.blocks.len().max(1) as f64;
-        ENCLOSED * enclosed + LABELLED * label::evidence(set, &self.instances)
-    }
-
-    fn teach(&self, it: Ranked, further: &[View<'_>], made: &HashSet<Vec<Span>>) -> Candidate {
-        let rows = it.set.rows.clone();
-        let mut candidate = candidate(self.view, it, further);
-        if made.contains(&rows) {
-            candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
-        }
-        if self.has_labels {
-            candidate.score += NAMED * label::name_columns(&mut candidate, &rows, &self.instances);
-        }
-        candidate
-    }
-}
-
-fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, HelpError> {
-    let clicked =
-        help.records.iter().map(|text| vec![Labelled { meaning: label::Meaning::Wildcard, text: text.clone() }]);
-    let found = |label: Labelled| match text.places(&label.text) {
-        places if places.is_empty() => Err(HelpError::NotOnPage(label.text)),
-        places => Ok((label, places)),
-    };
-    label::by_record(&help.labels)
-        .into_iter()
-        .chain(clicked)
-        .map(|labels| Ok(Instance { labels: labels.into_iter().map(found).collect::<Result<_, _>>()? }))
-        .collect()
 }
 
 /// Where the block, or the text in it, stands: at least one place.
@@ -216,41 +136,5 @@ fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpE
             Ok(vec![Span { start: first.start.min(last.start), stop: first.stop.max(last.stop) }])
         }
         Block::Nodes(first, last) => Err(HelpError::NoMatch(format!("nodes {} to {}", first.0, last.0))),
-    }
-}
-
-/// The block that a text stands for. A text within one element says only where the record is: then it is the row around it
-/// in the likeliest list that has it (the same name may stand in a side bar, too).
-fn around(view: &View<'_>, places: &[Span], ranked: &[Ranked]) -> Span {
-    let texts = |place: &Span| view.tokens.slice(*place).iter().filter(|token| token.kind == TokenKind::Text).count();
-    let short: Vec<Span> = places.iter().copied().filter(|place| texts(place) <= 1).collect();
-    let holds = |row: &&Span| short.iter().any(|place| row.start <= place.start && place.stop <= row.stop);
-    let row = ranked.iter().find_map(|it| it.set.rows.iter().find(holds));
-    row.copied().unwrap_or_else(|| enclose::block_around(view, places[0]))
-}
-
-/// How nearly one of the rows is the block.
-fn holds_block(view: &View<'_>, rows: &[Span], block: Span) -> f64 {
-    let share = |&row: &Span| {
-        let both = Span { start: row.start.max(block.start), stop: row.stop.min(block.stop) };
-        let shared = if both.start < both.stop { view.tokens.weight(both) } else { 0 };
-        let all = view.tokens.weight(row) + view.tokens.weight(block) - shared;
-        f64::from(shared) / f64::from(all.max(1))
-    };
-    let best = rows.iter().map(share).fold(0.0, f64::max);
-    if best >= SAME_ROW { 1.0 } else { best }
-}
-
-/// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
-/// and is nearly as good comes before it.
-fn prefer_repeatable(view: &View<'_>, taught: &mut [Candidate]) {
-    let Some(best) = taught.first().map(|it| it.score) else { return };
-    let near = taught.iter().take_while(|it| it.score >= best - NEARLY_AS_GOOD).count();
-    let finds_itself = |it: &Candidate| {
-        let found = fit::fit(&it.template, view).map_or(0, |fit| fit.rows.len());
-        found as f64 >= MOST_ROWS * it.table.rows.len() as f64
-    };
-    if let Some(place) = taught[..near].iter().position(finds_itself) {
-        taught[..=place].rotate_right(1);
     }
 }

@@ -10,12 +10,15 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use matrix::{Pattern, SubPath, expression, sub_paths};
+use places::MAX_PLACES;
 pub use places::PageText;
 pub use tree::{MatchTree, row_sets};
 
 use super::Candidate;
 use super::find::RowSet;
+use super::finish::one_of;
 use super::template::Source;
+use crate::model::Row;
 use crate::page::tokens::Span;
 use crate::page::tree::is_blank;
 
@@ -69,6 +72,26 @@ pub fn by_record(labels: &[Labelled]) -> Vec<Vec<Labelled>> {
     records
 }
 
+/// Puts a constant into every record, and a wildcard into the record that it stands nearest to; where there is none yet, it
+/// is a record of its own.
+pub fn attach(instances: &mut Vec<Instance>, sign: (Labelled, Vec<Span>)) {
+    if instances.is_empty() {
+        instances.push(Instance { labels: vec![sign] });
+        return;
+    }
+    if sign.0.meaning == Meaning::Constant {
+        instances.iter_mut().for_each(|instance| instance.labels.push(sign.clone()));
+        return;
+    }
+    let distance = |instance: &Instance| {
+        let places = instance.labels.iter().flat_map(|(_, places)| places);
+        let pairs = places.flat_map(|place| sign.1.iter().map(move |it| it.start.abs_diff(place.start)));
+        pairs.min().unwrap_or(u32::MAX)
+    };
+    let nearest = (0..instances.len()).min_by_key(|&i| distance(&instances[i])).expect("there is a record");
+    instances[nearest].labels.push(sign);
+}
+
 /// For each instance, the row that holds most of its labels, and how many; no two instances share a row.
 pub fn rows_of(rows: &[Span], instances: &[Instance]) -> Vec<Option<(usize, usize)>> {
     let mut used = BTreeSet::new();
@@ -107,12 +130,43 @@ pub fn evidence(set: &RowSet, instances: &[Instance]) -> f64 {
     (found as f64 - constants.map(lacking).sum::<f64>()) / given.max(1) as f64
 }
 
+/// Copies of row sets with only those rows that have every constant: a header, a total or an advertisement lacks it.
+pub fn with_constants(sets: &[&RowSet], instances: &[Instance]) -> Vec<RowSet> {
+    let labels = instances.iter().flat_map(|instance| &instance.labels);
+    let is_constant = |label: &Labelled| label.meaning == Meaning::Constant;
+    // Of a text that stands more often not all places are known.
+    let constants: Vec<&Vec<Span>> =
+        labels.filter(|(label, places)| is_constant(label) && places.len() < MAX_PLACES).map(|(_, it)| it).collect();
+    let filtered = |set: &&RowSet| {
+        let has = |row: &&Span| {
+            constants.iter().all(|places| places.iter().any(|it| row.start <= it.start && it.stop <= row.stop))
+        };
+        let rows: Vec<Span> = set.rows.iter().filter(has).copied().collect();
+        (rows.len() >= 2 && rows.len() < set.rows.len()).then(|| RowSet { rows, ..(*set).clone() })
+    };
+    if constants.is_empty() { Vec::new() } else { sets.iter().filter_map(filtered).collect() }
+}
+
+/// Hides the columns that hold a text of which was said that it is not wanted.
+pub fn hide_unwanted(candidate: &mut Candidate, labels: &[Labelled]) {
+    for label in labels.iter().filter(|label| label.meaning == Meaning::Wildcard) {
+        for column in 0..candidate.table.columns.len() {
+            let holds =
+                |row: &Row| row.cells[column].as_deref().is_some_and(|cell| squash(cell) == squash(&label.text));
+            if candidate.table.rows.iter().any(holds) {
+                candidate.template.set_hidden(column, true);
+            }
+        }
+    }
+}
+
 /// What a cell is worth that holds the labelled value and more: a column to start from, but the value is not cut out.
 const HOLDS_IT: f64 = 0.5;
 const MIN_HELD: usize = 3;
 
 /// Names the candidate's columns after the labels and hides all others; says which share of the labels has its column. A
-/// name goes to the column that agrees with most records, a plain slot before a derived column.
+/// name goes to the column that agrees with most records, a plain slot before a derived column. Where the labelled values
+/// stand in several columns, because the field has several structures, one column of that name takes the first there is.
 pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Instance]) -> f64 {
     let found = rows_of(rows, instances);
     let mut names: Vec<&str> = Vec::new();
@@ -120,6 +174,7 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
         names.extend(label.name().filter(|name| !names.contains(name)));
     }
     let mut taken: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut several: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut worth = 0.0;
     for name in names {
         let wanted: Vec<(usize, &str)> = instances
@@ -130,14 +185,15 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
             .filter(|(_, label)| label.name() == Some(name))
             .map(|(row, label)| (row, label.text.as_str()))
             .collect();
-        let free = (0..candidate.table.columns.len()).filter(|column| !taken.contains_key(column));
-        let value = |column: usize| (agreement(candidate, column, &wanted), preference(candidate, column));
-        let best = free
-            .map(|column| (value(column), column))
-            .max_by(|(a, i), (b, j)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(j.cmp(i)));
-        if let Some(((agrees, _), column)) = best.filter(|((agrees, _), _)| *agrees > 0.0) {
+        let Some((agrees, column)) = best_column(candidate, &taken, &wanted) else { continue };
+        taken.insert(column, name);
+        let columns = choice(candidate, &taken, column, &wanted);
+        if columns.len() > 1 {
+            columns.iter().for_each(|&column| _ = taken.insert(column, name));
+            worth += wanted.len() as f64;
+            several.push((name, columns));
+        } else {
             worth += agrees;
-            taken.insert(column, name);
         }
     }
     if taken.is_empty() {
@@ -145,21 +201,68 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Insta
     }
     let own: Vec<String> = candidate.table.columns.clone();
     for (column, old) in own.iter().enumerate() {
-        let new = taken.get(&column);
+        let new = taken.get(&column).filter(|_| !several.iter().any(|(_, columns)| columns.contains(&column)));
         candidate.template.set_hidden(column, new.is_none());
         // A name that the template has for another column already is the person's from now on.
         let name = new.map_or(old.as_str(), |name| name);
         candidate.template.rename(column, name);
         candidate.table.columns[column] = name.to_owned();
     }
+    for (name, columns) in several {
+        one_of(candidate, name, &columns);
+    }
     let given =
         instances.iter().flat_map(|instance| &instance.labels).filter(|(label, _)| label.name().is_some()).count();
     worth / given.max(1) as f64
 }
 
+/// The free column that agrees best, and how far.
+fn best_column(candidate: &Candidate, taken: &BTreeMap<usize, &str>, wanted: &[(usize, &str)]) -> Option<(f64, usize)> {
+    let free = (0..candidate.table.columns.len()).filter(|column| !taken.contains_key(column));
+    let value = |column: usize| (agreement(candidate, column, wanted), preference(candidate, column));
+    let best = free
+        .map(|column| (value(column), column))
+        .max_by(|(a, i), (b, j)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(j.cmp(i)));
+    best.filter(|((agrees, _), _)| *agrees > 0.0).map(|((agrees, _), column)| (agrees, column))
+}
+
+/// Structures that one field may have.
+const MAX_STRUCTURES: usize = 4;
+
+/// The columns of which the first that a row has is the labelled value, in every labelled row; the one column itself where
+/// no others make it better.
+fn choice(candidate: &Candidate, taken: &BTreeMap<usize, &str>, column: usize, wanted: &[(usize, &str)]) -> Vec<usize> {
+    let cell = |column: usize, row: usize| candidate.table.rows.get(row).and_then(|it| it.cells[column].as_deref());
+    let is_value = |column: usize, &(row, text): &(usize, &str)| {
+        cell(column, row).is_some_and(|cell| squash(cell) == squash(text))
+    };
+    let mut columns = vec![column];
+    let mut lacking: Vec<(usize, &str)> = wanted.iter().copied().filter(|it| !is_value(column, it)).collect();
+    let mut having: Vec<(usize, &str)> = wanted.iter().copied().filter(|it| is_value(column, it)).collect();
+    while !lacking.is_empty() && !having.is_empty() && columns.len() < MAX_STRUCTURES {
+        let mut used = taken.clone();
+        columns.iter().for_each(|&column| _ = used.insert(column, ""));
+        let Some((_, other)) = best_column(candidate, &used, &lacking) else { break };
+        let (now, rest): (Vec<_>, Vec<_>) = lacking.iter().copied().partition(|it| is_value(other, it));
+        let behind = now.iter().all(|&(row, _)| columns.iter().all(|&column| cell(column, row).is_none()));
+        let before = having.iter().all(|&(row, _)| cell(other, row).is_none());
+        match (now.is_empty(), behind, before) {
+            (false, true, _) => columns.push(other),
+            (false, false, true) => columns.insert(0, other),
+            _ => break,
+        }
+        having.extend(now);
+        lacking = rest;
+    }
+    if lacking.is_empty() { columns } else { vec![column] }
+}
+
+fn squash(text: &str) -> String {
+    text.chars().filter(|&c| !is_blank(c)).collect()
+}
+
 /// Sum over the labelled rows of how far the column's cell is the value.
 fn agreement(candidate: &Candidate, column: usize, wanted: &[(usize, &str)]) -> f64 {
-    let squash = |text: &str| text.chars().filter(|&c| !is_blank(c)).collect::<String>();
     let of_row = |&(row, text): &(usize, &str)| {
         let cell = candidate.table.rows.get(row).and_then(|row| row.cells[column].as_deref());
         let (cell, text) = (squash(cell.unwrap_or("")), squash(text));

@@ -132,6 +132,8 @@ pub fn labelled(view: &View<'_>, lines: &[Span], label: &str) -> Option<String> 
 pub struct Above {
     /// The last text.
     pub last: Option<String>,
+    /// The element that it stands in: tag and classes.
+    pub element: String,
     /// It stood alone between two rows, as a category does; column titles and advertisements come in company.
     pub alone: bool,
     /// The last text of each kind of element (tag and classes): categories and their sub-categories.
@@ -158,7 +160,8 @@ pub fn headings(view: &View<'_>, rows: &[Span]) -> Vec<Rc<Above>> {
             let mut next = Above { alone, ..Above::clone(&above) };
             for i in texts {
                 let text = text(&view.tokens, Span { start: i, stop: i + 1 });
-                next.set(holder(view, i), &text);
+                next.element = holder(view, i);
+                next.set(&text);
                 next.last = Some(text);
             }
             above = Rc::new(next);
@@ -174,10 +177,10 @@ impl Above {
         self.levels.iter().find(|(it, _)| it == element).map(|(_, text)| text.as_str())
     }
 
-    fn set(&mut self, element: String, text: &str) {
-        match self.levels.iter().position(|(it, _)| *it == element) {
+    fn set(&mut self, text: &str) {
+        match self.levels.iter().position(|(it, _)| *it == self.element) {
             Some(i) => text.clone_into(&mut self.levels[i].1),
-            None if self.levels.len() < MAX_LEVELS => self.levels.push((element, text.to_owned())),
+            None if self.levels.len() < MAX_LEVELS => self.levels.push((self.element.clone(), text.to_owned())),
             None => {}
         }
     }

@@ -17,11 +17,17 @@ pub mod columns;
 mod names;
 pub mod template;
 mod notation;
+mod describe;
 pub mod fit;
 pub mod similarity;
 mod offset;
+pub mod adjust;
+pub mod mixture;
+pub mod rule;
+mod derive;
 pub mod enclose;
 pub mod label;
+pub mod finish;
 pub mod help;
 
 use align::align;
@@ -31,6 +37,7 @@ use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
 use leaf::{Leaf, Paths, leaves};
 use rank::Ranked;
+use rule::Rule;
 pub use template::Template;
 
 use crate::model::{Row, Table};
@@ -114,8 +121,9 @@ const PLAUSIBLE_SCORE: f64 = -3.2;
 pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<String>)> {
     let view = View::new(page);
     let describe = |it: Ranked| {
-        let head =
-            format!("{} {} rows, score {:.2}: {:.3?}", it.set.finder.name(), it.set.rows.len(), it.score, it.features);
+        let features = format!("{:.3?}", it.features);
+        let features = features.trim_start_matches("Features { ").trim_end_matches(" }");
+        let head = format!("{} {} rows, score {:.2}: {features}", it.set.finder.name(), it.set.rows.len(), it.score);
         let rows = it.set.rows.iter().map(|&row| leaf::text(&view.tokens, row)).collect();
         (head, rows)
     };
@@ -167,8 +175,14 @@ fn with_last_resort(view: &View<'_>, mut ranked: Vec<Ranked>) -> Vec<Ranked> {
 }
 
 fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
+    candidate_by(None, view, ranked, further)
+}
+
+/// As [`candidate`], of rows that are found on further pages by a person's rule.
+fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
     let mut paths = Paths::default();
-    let (template, rows) = teach(view, &ranked.set, &mut paths);
+    let (mut template, rows) = teach(view, &ranked.set, &mut paths);
+    template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
     let table = table(view, &template, 0, &rows, &mut paths);
     Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }

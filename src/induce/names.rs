@@ -101,7 +101,13 @@ impl<'a, 't> Namer<'a, 't> {
                         words::of_classes(path.rsplit('/').next()?.split('.').skip(1))?;
                     Some(word)
                 }
-                Recipe::Piece { .. } | Recipe::Line { .. } => None,
+                Recipe::Piece { .. }
+                | Recipe::Line { .. }
+                | Recipe::First { .. }
+                | Recipe::Joined { .. }
+                | Recipe::Drilled { .. }
+                | Recipe::Css { .. }
+                | Recipe::Pattern { .. } => None,
             },
         }
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::Recipe;
 use super::find::Finder;
 use super::leaf::LeafKind;
+use super::rule::Rule;
 
 /// Of the file; a reader refuses what is newer.
 pub const VERSION: u32 = 1;
@@ -44,6 +45,9 @@ pub struct Variant {
     pub slots: Vec<Slot>,
     /// Of each column of the template: where its values come from in this shape.
     pub sources: Vec<Option<Source>>,
+    /// How a person said the rows are found; by default the page's own lists are looked through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,6 +143,15 @@ impl Template {
         }
     }
 
+    /// A further column at the end, shown; no variant but the first has a source for it.
+    pub fn add_column(&mut self, name: &str, source: Source) {
+        self.columns.push(TemplateColumn { name: name.to_owned(), hidden: false });
+        let mut source = Some(source);
+        for variant in &mut self.variants {
+            variant.sources.push(source.take());
+        }
+    }
+
     /// A person may have edited the file: every index must lead somewhere.
     fn check(&self) -> Result<(), TemplateError> {
         if self.variants.is_empty() {
@@ -150,9 +163,12 @@ impl Template {
             }
             let slots = variant.slots.len();
             let mut used = slots_used(&variant.parts);
-            used.extend(variant.sources.iter().flatten().filter_map(Source::slot));
+            used.extend(variant.sources.iter().flatten().flat_map(Source::slots));
             if used.into_iter().any(|slot| slot >= slots) {
                 return Err(TemplateError::Damaged("it names a slot that is not there"));
+            }
+            if !variant.rule.as_ref().is_none_or(Rule::is_readable) {
+                return Err(TemplateError::Damaged("its rule for rows cannot be read"));
             }
         }
         Ok(())
@@ -160,10 +176,18 @@ impl Template {
 }
 
 impl Source {
-    fn slot(&self) -> Option<usize> {
+    /// The slots that it is made of.
+    pub fn slots(&self) -> Vec<usize> {
         match self {
-            Source::Slot(slot) => Some(*slot),
-            Source::Derived(recipe) => recipe.slot(),
+            Source::Slot(slot) => vec![*slot],
+            Source::Derived(recipe) => recipe.slots(),
+        }
+    }
+
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match self {
+            Source::Slot(_) => None,
+            Source::Derived(recipe) => Some(recipe),
         }
     }
 }

@@ -6,6 +6,7 @@ mod build;
 pub mod tokens;
 pub mod encode;
 pub mod select;
+pub mod xpath;
 
 pub use select::Selector;
 pub use tokens::Tokens;

@@ -45,6 +45,19 @@ impl Selector {
             && self.with_context(|list, context| matches_selector_list(list, At { tree, node }, context))
     }
 
+    /// The first of these elements that matches; `:scope` is the given element.
+    pub fn first_of(
+        &self,
+        tree: &Tree,
+        mut elements: impl Iterator<Item = NodeId>,
+        scope: Option<NodeId>,
+    ) -> Option<NodeId> {
+        self.with_context(|list, context| {
+            context.scope_element = scope.map(|node| OpaqueElement::new(tree.kind(node)));
+            elements.find(|&node| matches_selector_list(list, At { tree, node }, context))
+        })
+    }
+
     fn find(&self, tree: &Tree, scope: NodeId, most: usize) -> Vec<NodeId> {
         self.with_context(|list, context| {
             tree.subtree(scope)

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, PUBLIC_FILE};
 use super::{Problem, Source};
+use crate::induce::adjust::Adjust;
+use crate::induce::finish::{Asked, SheetStep};
+use crate::induce::rule::Rule;
 
 const LABELS_FILE: &str = "labels.toml";
 
@@ -45,7 +48,7 @@ pub struct Label {
 }
 
 /// The words of a person who helped: texts and selectors, as given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Spoken {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,6 +60,27 @@ pub struct Spoken {
     /// Values of records: (column, value); a column that comes again starts the next record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label: Vec<(String, String)>,
+    /// Texts that are the same in each record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constant: Vec<String>,
+    /// Texts of records that are not wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<String>,
+    /// How like an enclosed block a row must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theta: Option<f64>,
+    /// The cut of the chosen candidate's rows, step by step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjust: Vec<Adjust>,
+    /// The rows by selector or expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rule>,
+    /// Columns by selector or expression.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub column: Vec<Asked>,
+    /// Columns cut and joined.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sheet: Vec<SheetStep>,
 }
 
 impl Spoken {
@@ -76,6 +100,10 @@ pub enum LabelKind {
     Label,
     /// Records were clicked.
     Record,
+    /// Rows were widened, narrowed or rotated, columns cut or joined.
+    Adjust,
+    /// Rows or columns were given by selector or expression.
+    Tell,
 }
 
 impl Labels {

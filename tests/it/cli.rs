@@ -144,7 +144,15 @@ fn every_stage_of_learning_can_be_looked_at() {
     stage.drop_folder("practice-shop");
     assert_eq!(stage.pieme(&["explain", "practice-shop"]).code, 1, "it has seen no page yet");
     assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
-    for (place, what) in [("tokens", "<li"), ("rows", "12 rows"), ("template", "{price}"), ("records", "similarity")] {
+    for (place, what) in [
+        ("tokens", "<li"),
+        ("encodings", "block-level tags"),
+        ("rows", "12 rows"),
+        ("alignment", "slot 1: "),
+        ("template", "{price}"),
+        ("columns", "slot 1: "),
+        ("records", "similarity"),
+    ] {
         let said = stage.pieme(&["explain", "practice-shop", "--stage", place]);
         assert_eq!(said.code, 0, "{place}: {}", said.stderr);
         assert!(said.stdout.contains(what), "{place}: {}", said.stdout);
@@ -247,4 +255,101 @@ fn a_demo_whose_terminal_is_closed_leaves_no_daemon_behind() {
     signal_process(demo.id(), "-HUP");
     stage.wait_for("the demo's end", || demo.try_wait().is_ok_and(|it| it.is_some()));
     assert!(!is_alive(daemons[0]), "the daemon ended with it");
+}
+
+#[test]
+fn rows_and_columns_can_be_told_and_are_said_again_when_learning_anew() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3, "learned, waits for a person");
+    let told = ["--row-css", "li", "--column", "name=a", "--column-xpath", "link=.//a/@href", "--yes"];
+    let said = stage.pieme(&[&["label", "plain"][..], &told].concat());
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let records = stage.pieme(&["records", "plain", "--json"]).json();
+    assert_eq!(records["columns"], serde_json::json!(["name", "link"]), "{records}");
+    let labels = stage.read("tasks/plain/labels.toml");
+    assert!(labels.contains("kind = \"tell\"") && labels.contains("css = \"li\""), "{labels}");
+    let again = stage.pieme(&["label", "plain", "--json"]).json();
+    assert_eq!(again["candidates"][0]["method"], "told", "{again}");
+    for (words, sentence) in [
+        (["--row-css", "li["], "is not a CSS selector"),
+        (["--row-xpath", "//li/.."], "the part `..` is not understood"),
+        (["--row-regex", "(x{9999}){9999}"], "not a regular expression that can be used"),
+        (["--column", "name=table.nowhere"], "nothing in the rows matches `table.nowhere`"),
+        (["--theta", "7"], "a number from 0 to 1"),
+    ] {
+        let said = stage.pieme(&[&["label", "plain", "--yes"][..], &words].concat());
+        assert_eq!(said.code, 2, "{words:?}: {}", said.stderr);
+        assert!(said.stderr.contains(sentence), "{words:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_candidate_is_touched_up_on_the_command_line_and_the_template_keeps_it() {
+    let stage = Stage::new();
+    let row = |(name, price): (&str, &str)| {
+        format!("<dt><b>{name}</b></dt><dd>{price}, used</dd><dd><i>delivered by {name}</i></dd>")
+    };
+    let rows = [("Oak chair", "95"), ("Elm desk", "240"), ("Ash bed", "70"), ("Yew stool", "30")].map(row).concat();
+    stage.write("shop.html", &format!("<dl>{rows}</dl>"));
+    let page = stage.path("shop.html").display().to_string();
+    let template = stage.path("template.json").display().to_string();
+    let offered = stage.pieme(&["learn", &page, "--json"]).json();
+    let offered = offered["candidates"].as_array().expect("candidates");
+    let is_whole = |it: &serde_json::Value| it["rows"] == 4 && it["records"][0]["c3"].is_string();
+    let place = offered.iter().position(is_whole).expect("three siblings a record");
+    let pick = (place + 1).to_string();
+    let touch =
+        ["--pick", &pick, "--narrow=last", "--split", "c2=,", "--join", "c1,c2.1=both", "-o", &template, "--json"];
+    let said = stage.pieme(&[&["learn", &page][..], &touch].concat());
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let touched = &said.json()["candidates"][place];
+    let both = &touched["records"][1]["both"];
+    assert_eq!((&touched["method"], both), (&"adjusted".into(), &"Elm desk 240".into()), "{touched}");
+    let read = stage.pieme(&["extract", "--template", &template, &page, "--json"]).json();
+    assert_eq!((&read["rows"], &read["records"][3]["both"]), (&4.into(), &"Yew stool 30".into()), "{read}");
+    let wrong = stage.pieme(&["learn", &page, "--split", "c99"]);
+    assert_eq!((wrong.code, wrong.stderr.contains("there is no column `c99`")), (2, true), "{}", wrong.stderr);
+}
+
+#[test]
+fn one_name_given_to_two_columns_makes_one_column_of_both() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3, "learned, waits for a person");
+    let offered = stage.pieme(&["label", "plain", "--json"]).json();
+    let columns = offered["candidates"][0]["columns"].as_array().expect("columns").len();
+    let mut names = vec!["-"; columns];
+    names[..3].copy_from_slice(&["one", "two", "one"]);
+    let said = stage.pieme(&["label", "plain", "--names", &names.join(",")]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let records = stage.pieme(&["records", "plain", "--json"]).json();
+    assert_eq!(records["columns"], serde_json::json!(["two", "one"]));
+    let first = offered["candidates"][0]["columns"][0].as_str().expect("a column has a name");
+    assert_eq!(records["records"][0]["one"], offered["candidates"][0]["records"][0][first]);
+}
+
+#[test]
+fn a_library_names_the_template_that_fits_an_unknown_page() {
+    let stage = Stage::new();
+    let shop = "<ul class=shop><li class=it><b>Oak</b><i>95</i><li class=it><b>Elm</b><i>240</i><li class=it><b>Ash</b><i>7</i></ul>";
+    let train = |time: &str, to: &str| {
+        format!("<div class=train><time>{time}</time><a href=/{to}>{to}</a><u>on time</u></div>")
+    };
+    let trains = [train("06:12", "Bern"), train("07:05", "Thun"), train("08:40", "Spiez")].concat();
+    for (name, page) in [("shop", shop), ("trains", trains.as_str())] {
+        stage.write(&format!("{name}.html"), page);
+        let file = stage.path(&format!("{name}.html")).display().to_string();
+        std::fs::create_dir_all(stage.path(&format!("library/{name}"))).expect("a folder");
+        let template = stage.path(&format!("library/{name}/template.json")).display().to_string();
+        assert_eq!(stage.pieme(&["learn", &file, "--pick", "1", "-o", &template]).code, 0);
+    }
+    stage.write("unknown.html", &trains.replace("Bern", "Biel").replace("Thun", "Chur"));
+    let (library, unknown) = (stage.path("library"), stage.path("unknown.html"));
+    let words =
+        ["extract", "--library", library.to_str().expect("a path"), unknown.to_str().expect("a path"), "--json"];
+    let found = stage.pieme(&words).json();
+    assert_eq!((&found["template"], &found["rows"]), (&"trains".into(), &3.into()), "{found}");
+    assert_eq!(stage.pieme(&["extract", "--library", "no/such/folder", words[3]]).code, 2);
+    assert_eq!(stage.pieme(&["extract", words[3]]).code, 2, "neither a template nor a library");
 }

@@ -1,14 +1,14 @@
 //! The spreadsheet's two operations: drill down cuts a column into finer ones, roll up joins columns into one.
 
-use super::super::align::align;
-use super::super::leaf::{Leaf, LeafKind, PathId, Paths, fingerprint};
+use serde::{Deserialize, Serialize};
+
+use super::super::derive::{drilled, joined};
 use crate::model::{Row, Table};
-use crate::page::NodeId;
-use crate::page::tokens::Span;
 use crate::page::tree::collapse;
 
 /// The finer encodings of OLERA's hierarchy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Delimiter {
     /// A person's own delimiter, such as the comma of the paper's figure 4.
     Text(String),
@@ -16,14 +16,17 @@ pub enum Delimiter {
     Words,
 }
 
+/// Pieces of one text beyond this are left out: aligning is quadratic in them, and nobody names sixty columns.
+const MAX_PIECES: usize = 60;
+
 impl Delimiter {
-    fn pieces(&self, text: &str) -> Vec<String> {
+    pub fn pieces(&self, text: &str) -> Vec<String> {
         let parts: Vec<&str> = match self {
             Delimiter::Text(delimiter) if !delimiter.is_empty() => text.split(delimiter.as_str()).collect(),
             Delimiter::Text(_) => vec![text],
             Delimiter::Words => text.split(parts_words).collect(),
         };
-        parts.into_iter().map(collapse).filter(|part| !part.is_empty()).collect()
+        parts.into_iter().map(collapse).filter(|part| !part.is_empty()).take(MAX_PIECES).collect()
     }
 }
 
@@ -36,17 +39,10 @@ fn parts_words(c: char) -> bool {
 /// stand in the old one's place and are named after it: `format.1`, `format.2`. An index without a column changes nothing.
 pub fn drill_down(table: &Table, column: usize, at: &Delimiter) -> Table {
     let Some(name) = table.columns.get(column) else { return table.clone() };
-    let mut paths = Paths::default();
-    let pieces: Vec<Vec<Leaf>> = table
-        .rows
-        .iter()
-        .map(|row| row.cells[column].iter().flat_map(|text| at.pieces(text)).map(leaf).collect())
-        .collect();
-    let alignment = align(&pieces, &mut paths);
-    let width = alignment.columns.len();
-    let fresh: Vec<String> = (1..=width).map(|i| format!("{name}.{i}")).collect();
-    let rows = table.rows.iter().zip(&pieces).zip(&alignment.cells).map(|((row, pieces), cells)| {
-        let fresh = cells.iter().map(|cell| cell.map(|leaf| pieces[leaf].value.clone()));
+    let values: Vec<Option<&str>> = table.rows.iter().map(|row| row.cells[column].as_deref()).collect();
+    let (slots, pieces) = drilled(&values, at);
+    let fresh: Vec<String> = (1..=slots.len()).map(|i| format!("{name}.{i}")).collect();
+    let rows = table.rows.iter().zip(pieces).map(|(row, fresh)| {
         let mut cells = row.cells.clone();
         cells.splice(column..=column, fresh);
         Row { cells, page: row.page }
@@ -57,21 +53,13 @@ pub fn drill_down(table: &Table, column: usize, at: &Delimiter) -> Table {
     Table { columns, rows }
 }
 
-fn leaf(value: String) -> Leaf {
-    let print = fingerprint(&value);
-    let nowhere = Span { start: 0, stop: 0 };
-    let (path, class_path) = (PathId::TOP, PathId::TOP);
-    Leaf { kind: LeafKind::Text, path, class_path, value, more: Vec::new(), print, holder: NodeId(0), span: nowhere }
-}
-
 /// Joins columns into the first of them; cells that are empty leave no delimiter behind.
-pub fn roll_up(table: &Table, joined: &[usize], with: &str) -> Table {
-    let joined: Vec<usize> = joined.iter().copied().filter(|&i| i < table.columns.len()).collect();
-    let Some((&first, rest)) = joined.split_first() else { return table.clone() };
+pub fn roll_up(table: &Table, columns: &[usize], with: &str) -> Table {
+    let columns: Vec<usize> = columns.iter().copied().filter(|&i| i < table.columns.len()).collect();
+    let Some((&first, rest)) = columns.split_first() else { return table.clone() };
     let kept: Vec<usize> = (0..table.columns.len()).filter(|i| !rest.contains(i) || *i == first).collect();
     let row = |row: &Row| {
-        let parts: Vec<&str> = joined.iter().filter_map(|&i| row.cells[i].as_deref()).collect();
-        let whole = (!parts.is_empty()).then(|| parts.join(with));
+        let whole = joined(columns.iter().map(|&i| row.cells[i].clone()), with);
         let cell = |&i: &usize| if i == first { whole.clone() } else { row.cells[i].clone() };
         Row { cells: kept.iter().map(cell).collect(), page: row.page }
     };

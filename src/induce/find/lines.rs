@@ -24,7 +24,7 @@ pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
 }
 
 /// The stretches between line ends, of all `<pre>` of the page.
-fn lines(view: &View<'_>) -> Vec<Span> {
+pub fn lines(view: &View<'_>) -> Vec<Span> {
     let tree = view.tree();
     let mut lines = Vec::new();
     for node in tree.subtree(tree.root()) {

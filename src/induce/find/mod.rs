@@ -12,6 +12,7 @@ mod pattern;
 
 use std::collections::HashSet;
 
+pub use lines::lines as listing_lines;
 pub use shape::View;
 
 use crate::page::tokens::Span;

@@ -6,7 +6,7 @@ use crate::page::tokens::{Span, TokenKind};
 use crate::page::tree::is_blank;
 
 /// Places of one text that are looked at: one that stands more often says little about where the list is.
-const MAX_PLACES: usize = 500;
+pub(super) const MAX_PLACES: usize = 500;
 
 /// The page's text without white space, and which token each part came from. A person types or copies a text with other
 /// blanks and line ends than the page has.

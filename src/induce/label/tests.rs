@@ -185,3 +185,19 @@ fn nested_lists_give_a_row_for_each_round_of_the_innermost_repeat() {
         "{shown:?}"
     );
 }
+
+#[test]
+fn teasers_of_one_class_at_different_depths_are_one_list() {
+    let teaser =
+        |name: &str| format!("<article class='teaser {name}'><h3>{name} won</h3><p>more on {name}</p></article>");
+    let box_of = |names: &[&str]| names.iter().map(|name| teaser(name)).collect::<String>();
+    let page = format!(
+        "<div>{}</div><section><div><div>{}</div></div></section><ul><li>{}</li></ul><p>imprint</p>",
+        box_of(&["oak", "elm"]),
+        box_of(&["ash", "yew", "fir"]),
+        box_of(&["bay"])
+    );
+    let records = vec!["oak won".to_owned(), "yew won".to_owned()];
+    let found = learn_with(&[Tree::parse(&page)], &LearnOptions::default(), &Help { records, ..Help::default() });
+    assert_eq!(found.expect("both are there")[0].table.rows.len(), 6);
+}

@@ -3,7 +3,7 @@
 //! The I-tree is the merged paths from the page down to the labelled nodes; here it is the page's own tree, looked at only
 //! where it leads to a label. The M-tree says which of its nodes repeat together, found bottom-up with the matrix.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use super::super::find::{Finder, RowSet, View};
@@ -154,6 +154,7 @@ pub fn row_sets(view: &View<'_>, instances: &[Instance]) -> Vec<RowSet> {
     let mut sets = Vec::new();
     for nodes in &records {
         on_the_same_path(view, common(view, nodes), &mut sets);
+        of_the_same_class(view, common(view, nodes), &mut sets);
         rounds(view, nodes, &mut sets);
     }
     if records.len() >= 2 {
@@ -196,6 +197,33 @@ fn on_the_same_path(view: &View<'_>, record: NodeId, sets: &mut Vec<RowSet>) {
         let rows = rows.filter(|&row| view.tokens.weight(row) > 0).collect();
         sets.push(RowSet { finder: Finder::Grid, rows, rotation: 0.0 });
     }
+}
+
+/// Classes of one element that are looked at.
+const MAX_CLASSES: usize = 12;
+
+/// The elements with the same tag and a class in common, wherever they stand: teasers of a news page are spread over boxes
+/// at different depths. Of nested ones the outermost.
+fn of_the_same_class(view: &View<'_>, record: NodeId, sets: &mut Vec<RowSet>) {
+    let tree = view.tree();
+    let climbs = std::iter::once(record).chain(tree.ancestors(record)).take(MAX_CLIMB);
+    let climbs = climbs.take_while(|&node| !matches!(tree.tag(node), "" | "html" | "body"));
+    let mut marked: BTreeMap<(u32, &str), Vec<Span>> = BTreeMap::new();
+    for climb in climbs {
+        marked.extend(tree.classes(climb).take(MAX_CLASSES).map(|class| ((view.tag(climb), class), Vec::new())));
+    }
+    for node in tree.subtree(tree.root()) {
+        for class in tree.classes(node).take(MAX_CLASSES) {
+            let Some(rows) = marked.get_mut(&(view.tag(node), class)) else { continue };
+            let row = view.span(node);
+            let inside = rows.last().is_some_and(|before| row.start < before.stop);
+            if view.tokens.weight(row) > 0 && !inside {
+                rows.push(row);
+            }
+        }
+    }
+    let lists = marked.into_values().filter(|rows| rows.len() >= 2);
+    sets.extend(lists.map(|rows| RowSet { finder: Finder::Grid, rows, rotation: 0.0 }));
 }
 
 /// Each round of the innermost repeat is a row; so it is under every parent on the same path.

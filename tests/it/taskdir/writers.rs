@@ -4,6 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use chrono::{DateTime, Utc};
+use pieme::induce::adjust::Adjust;
+use pieme::induce::enclose::Delimiter;
+use pieme::induce::finish::{Asked, By, SheetStep};
+use pieme::induce::rule::Rule;
 use pieme::model::{Column, ColumnType, Row, Table};
 use pieme::taskdir::{Label, LabelKind, Labels, Sample, Spoken};
 
@@ -128,6 +132,20 @@ fn labels_are_kept_and_may_be_edited_by_hand() {
         enclose_css: vec!["li.hotel".to_owned()],
         record: vec!["Lord Nelson".to_owned(), "The \"Haliburton\"".to_owned()],
         label: vec![("name".to_owned(), "Lord Nelson".to_owned()), ("price".to_owned(), "CAD 95".to_owned())],
+        constant: vec!["per night".to_owned()],
+        any: vec!["new".to_owned()],
+        theta: Some(0.4),
+        adjust: vec![Adjust::WidenNext, Adjust::RotateBack],
+        rows: Some(Rule::Pattern("^\\d+ ".to_owned())),
+        column: vec![
+            Asked { name: "link".to_owned(), by: By::Css { css: "a".to_owned(), attribute: Some("href".to_owned()) } },
+            Asked { name: "price".to_owned(), by: By::Pattern { pattern: "CAD (.*)".to_owned() } },
+        ],
+        sheet: vec![
+            SheetStep::Split { column: "c1".to_owned(), at: Delimiter::Text(",".to_owned()) },
+            SheetStep::Split { column: "c2".to_owned(), at: Delimiter::Words },
+            SheetStep::Join { columns: vec!["c3".to_owned(), "c4".to_owned()], name: None, with: " ".to_owned() },
+        ],
     };
     let labels =
         Labels { labels: vec![label.clone(), Label { candidate: 1, kind: LabelKind::Enclose, said, ..label }] };

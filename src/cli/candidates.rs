@@ -1,0 +1,72 @@
+//! The candidates beside each other, as many as the terminal is wide.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+
+use super::out;
+use crate::extract::visible;
+use crate::induce::Candidate;
+use crate::model::{Row, Table};
+
+/// Rows of a candidate that a person sees, and values of a row.
+const SHOWN_ROWS: usize = 3;
+const SHOWN_VALUES: usize = 5;
+/// What a candidate needs to be read, and what is enough.
+const LEAST_WIDTH: usize = 32;
+const MOST_WIDTH: usize = 60;
+/// Border and blanks around a cell, and the sign that something was cut off.
+const AROUND: usize = 4;
+
+/// One column a candidate: how many rows, who found it, how it scores, its first rows. What does not fit goes below.
+pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
+    let beside = (width / (LEAST_WIDTH + AROUND)).clamp(1, candidates.len().max(1));
+    let cell = ((width.saturating_sub(1)) / beside).saturating_sub(AROUND).clamp(8, MOST_WIDTH);
+    let numbered: Vec<(usize, &Candidate)> = candidates.iter().enumerate().collect();
+    let bands = numbered.chunks(beside).map(|band| {
+        let mut drawn = comfy_table::Table::new();
+        drawn.load_style(UTF8_FULL_CONDENSED);
+        drawn.set_header(band.iter().map(|(place, it)| head(*place, it, cell)));
+        let tables: Vec<Table> = band.iter().map(|(_, it)| visible(&it.table, &it.template)).collect();
+        for row in 0..SHOWN_ROWS {
+            let record = |table: &Table| table.rows.get(row).map(|it| lines(table, it, cell)).unwrap_or_default();
+            drawn.add_row(tables.iter().map(record));
+        }
+        drawn.to_string()
+    });
+    bands.collect::<Vec<_>>().join("\n")
+}
+
+fn head(place: usize, it: &Candidate, width: usize) -> String {
+    let shown = it.template.columns().iter().filter(|column| !column.hidden).count();
+    let first = format!("{}. {} rows, {shown} columns", place + 1, it.table.rows.len());
+    format!("{}\n{}", out::cell(&first, width), out::cell(&format!("{}, score {:.2}", it.method, it.score), width))
+}
+
+/// The first values of a record, one a line, under their names.
+fn lines(table: &Table, row: &Row, width: usize) -> String {
+    let named = table.columns.iter().zip(&row.cells).filter_map(|(name, cell)| Some((name, cell.as_ref()?)));
+    let line = |(name, value): (&String, &String)| out::cell(&format!("{name}: {value}"), width);
+    named.take(SHOWN_VALUES).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::induce::{LearnOptions, learn};
+    use crate::page::Tree;
+
+    #[test]
+    fn candidates_stand_beside_each_other_where_there_is_room() {
+        let page = "<ul><li><b>Oak</b> <i>95</i><li><b>Elm</b> <i>240</i><li><b>Ash</b> <i>70</i></ul>\
+                    <ol><li><u>north</u> up<li><u>south</u> down<li><u>west</u> left</ol>";
+        let found = learn(&[Tree::parse(page)], &LearnOptions::default());
+        assert!(found.len() >= 2);
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        for width in [20, 40, 80, 120, 200] {
+            let shown = side_by_side(&found, width);
+            assert!(widest(&shown) <= width, "{width}:\n{shown}");
+            assert!((1..=found.len()).all(|i| shown.contains(&format!("{i}. 3 rows"))), "{shown}");
+        }
+        let wide = side_by_side(&found, 200);
+        assert!(wide.lines().any(|line| line.contains("c1: Oak") && line.contains("c1: north")), "{wide}");
+    }
+}

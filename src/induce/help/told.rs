@@ -1,0 +1,281 @@
+//! What was said, found on the page; the row sets that agree with it, and what is then done to one of them.
+
+use std::collections::HashSet;
+
+use super::super::adjust::{Adjust, adjusted};
+use super::super::enclose::{self, THRESHOLD};
+use super::super::find::{RowSet, View, row_sets};
+use super::super::finish::finish;
+use super::super::label::{self, Instance, Labelled, Meaning, PageText};
+use super::super::rank::{self, Ranked};
+use super::super::rule::{self, Rule};
+use super::super::{Candidate, LearnOptions, candidate_by, fit, shown};
+use super::{Block, Help, HelpError, find_block};
+use crate::model::{Row, Table};
+use crate::page::Selector;
+use crate::page::tokens::{Span, TokenKind};
+
+/// The row sets that are taught, so that their columns can be compared with the labels.
+const TAUGHT: usize = 8;
+/// The best row sets that are offered without the rows that lack a constant, too.
+const FILTERED: usize = 20;
+/// A row is the enclosed block when they share this much of their text, as for cuts of one list.
+const SAME_ROW: f64 = 0.8;
+/// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
+const MOST_ROWS: f64 = 0.8;
+
+// What help is worth beside the score of the row set itself, which is a sum of logarithms: 0.7 is “twice as good”. Help does
+// not simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
+// autoevolution-makers the groups under one letter have all four labels and score 1.6 less than the makers.
+const LABELLED: f64 = 5.0;
+const NAMED: f64 = 1.0;
+const ENCLOSED: f64 = 10.0;
+/// What it costs rows that matching alone has made: it is right on 84 % of pages, the offered lists on 93 % (learn-notes 4),
+/// and rows cut from tokens must pay as much (2.3). Rows from labelled paths pay nothing: that broke two pages of 66.
+const MATCHED: f64 = 1.5;
+/// A single row is no list, and scores -20 and below; when a person encloses it, it is one record all the same.
+const LEAST_SCORE: f64 = -8.0;
+/// As far as a score may be off.
+const NEARLY_AS_GOOD: f64 = 1.0;
+
+/// What was said, found on the page.
+pub struct Told<'a, 't> {
+    view: &'a View<'t>,
+    offered: Vec<Ranked>,
+    blocks: Vec<Span>,
+    instances: Vec<Instance>,
+    help: &'a Help,
+}
+
+/// A candidate and the rows it was taught.
+struct Taught {
+    candidate: Candidate,
+    set: RowSet,
+}
+
+impl<'a, 't> Told<'a, 't> {
+    pub fn new(text: &PageText<'a, 't>, help: &'a Help, blocks: &[&Block]) -> Result<Told<'a, 't>, HelpError> {
+        let view = text.view;
+        let instances = instances(text, help)?;
+        let places: Vec<(&Block, Vec<Span>)> =
+            blocks.iter().map(|&block| Ok((block, find_block(text, block)?))).collect::<Result<_, HelpError>>()?;
+        let offered = rank::ranked(view, row_sets(view));
+        let block = |(block, places): (&Block, Vec<Span>)| match block {
+            Block::Text(_) => around(view, &places, &offered),
+            Block::Css(_) | Block::Nodes(..) => places[0],
+        };
+        let blocks = places.into_iter().map(block).collect();
+        Ok(Told { view, offered, blocks, instances, help })
+    }
+
+    pub fn candidates(mut self, further: &[View<'_>], options: &LearnOptions) -> Result<Vec<Candidate>, HelpError> {
+        let mut taught = if self.help.says_where() {
+            self.agreeing(further, options)
+        } else {
+            shown(self.view, options).into_iter().map(|it| self.teach(it, None, further)).collect()
+        };
+        if let Some(rule) = &self.help.rows {
+            taught.insert(0, self.told_rows(rule, further)?);
+            taught.truncate(options.top);
+        }
+        if !self.help.finish.is_empty() {
+            self.finish(&mut taught, further)?;
+        }
+        Ok(taught.into_iter().map(|it| it.candidate).collect())
+    }
+
+    /// The row sets that agree best with what was said.
+    fn agreeing(&mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Taught> {
+        let made = self.made();
+        let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
+        let mut ranked = std::mem::take(&mut self.offered);
+        ranked.extend(rank::ranked(self.view, made));
+        for it in &mut ranked {
+            let is_matched = !self.blocks.is_empty() && made_rows.contains(&it.set.rows);
+            it.score = it.score.max(LEAST_SCORE) + self.agreement(&it.set) - if is_matched { MATCHED } else { 0.0 };
+        }
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let shown = rank::shown(&self.view.tokens, ranked, options.top.max(TAUGHT));
+        let mut taught: Vec<Taught> = Vec::new();
+        for it in shown {
+            let is_made = made_rows.contains(&it.set.rows);
+            let mut it = self.teach(it, None, further);
+            if is_made {
+                it.candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
+            }
+            taught.push(it);
+        }
+        taught.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
+        prefer_repeatable(self.view, &mut taught);
+        if let Some(first) = taught.first_mut() {
+            self.part_formats(first, further);
+        }
+        taught.truncate(options.top);
+        taught
+    }
+
+    /// Row sets of the person's making that the page did not offer by itself.
+    fn made(&self) -> Vec<RowSet> {
+        let mut seen: HashSet<Vec<Span>> = self.offered.iter().map(|it| it.set.rows.clone()).collect();
+        let mut sets: Vec<RowSet> = Vec::new();
+        if !self.blocks.is_empty() {
+            sets.extend(enclose::row_sets(self.view, &self.blocks, self.threshold()));
+        }
+        if !self.instances.is_empty() {
+            sets.extend(label::row_sets(self.view, &self.instances));
+        }
+        let offered: Vec<&RowSet> = self.offered.iter().take(FILTERED).map(|it| &it.set).collect();
+        sets.extend(label::with_constants(&offered, &self.instances));
+        sets.retain(|set| seen.insert(set.rows.clone()));
+        sets
+    }
+
+    /// What it is worth that a row set agrees with what was said.
+    fn agreement(&self, set: &RowSet) -> f64 {
+        let held: f64 = self.blocks.iter().map(|&block| holds_block(self.view, &set.rows, block)).sum();
+        let alike = if held > 0.0 { enclose::alike(self.view, &self.blocks, &set.rows, self.threshold()) } else { 0.0 };
+        let alike = if alike >= MOST_ROWS { 1.0 } else { alike };
+        // A list that has the block for a row is half right even where no other row is like it: results of several kinds.
+        let enclosed = held * (0.5 + 0.5 * alike) / self.blocks.len().max(1) as f64;
+        ENCLOSED * enclosed + LABELLED * label::evidence(set, &self.instances)
+    }
+
+    fn teach(&self, it: Ranked, rule: Option<Rule>, further: &[View<'_>]) -> Taught {
+        let set = it.set.clone();
+        let mut candidate = candidate_by(rule, self.view, it, further);
+        if !self.help.labels.is_empty() {
+            candidate.score += NAMED * label::name_columns(&mut candidate, &set.rows, &self.instances);
+            label::hide_unwanted(&mut candidate, &self.help.labels);
+        }
+        Taught { candidate, set }
+    }
+
+    /// Where the blocks are of several formats, each format of the list is a variant of its own.
+    fn part_formats(&self, taught: &mut Taught, further: &[View<'_>]) {
+        let Some(parts) = enclose::apart(self.view, &self.blocks, &taught.set.rows, self.threshold()) else { return };
+        let mut rows: Vec<(Span, Row)> = Vec::new();
+        let mut whole: Option<Candidate> = None;
+        for part in parts {
+            let ranked = rank::as_found(self.view, vec![RowSet { rows: part.clone(), ..taught.set.clone() }]).remove(0);
+            let one = self.teach(ranked, None, further).candidate;
+            let places = match &mut whole {
+                None => (0..one.table.columns.len()).collect(),
+                Some(whole) => enclose::join(&mut whole.template, &one.template),
+            };
+            let width = whole.as_ref().map_or(places.len(), |it| it.template.columns().len());
+            rows.extend(part.into_iter().zip(one.table.rows.iter().map(|row| moved(row, &places, width))));
+            whole.get_or_insert(one);
+        }
+        let Some(mut whole) = whole else { return };
+        rows.sort_by_key(|(place, _)| *place);
+        let columns: Vec<String> = whole.template.columns().iter().map(|column| column.name.clone()).collect();
+        let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+        rows.iter_mut().for_each(|row| row.cells.resize(columns.len(), None));
+        whole.table = Table { columns, rows };
+        whole.method = taught.candidate.method;
+        whole.score = taught.candidate.score;
+        taught.candidate = whole;
+    }
+
+    /// The rows that a selector or an expression gives.
+    fn told_rows(&self, rule: &Rule, further: &[View<'_>]) -> Result<Taught, HelpError> {
+        let said = match rule {
+            Rule::Css(css) => Selector::parse(css).map(|_| css.clone())?,
+            Rule::Pattern(text) => match rule::pattern(text) {
+                Ok(_) => text.clone(),
+                Err(_) => return Err(HelpError::Pattern(text.clone())),
+            },
+            Rule::Adjusted(steps) => format!("{steps:?}"),
+        };
+        let set = rule.rows(self.view).filter(|set| !set.rows.is_empty());
+        let set = set.ok_or(HelpError::NoMatch(said))?;
+        let ranked = rank::as_found(self.view, vec![set]).remove(0);
+        let mut taught = self.teach(ranked, Some(rule.clone()), further);
+        taught.candidate.method = "told";
+        Ok(taught)
+    }
+
+    /// What was done to one of the candidates: the rows first, then the columns.
+    fn finish(&self, taught: &mut [Taught], further: &[View<'_>]) -> Result<(), HelpError> {
+        let wanted = &self.help.finish;
+        let (most, given) = (taught.len(), wanted.candidate + 1);
+        let it = taught.get_mut(wanted.candidate).ok_or(HelpError::NoCandidate { given, most })?;
+        if !wanted.adjust.is_empty() {
+            let not_possible = |step: Adjust| HelpError::NotPossible(given, step.done());
+            let (set, steps) = adjusted(self.view, &it.set, &wanted.adjust).map_err(not_possible)?;
+            let ranked = rank::as_found(self.view, vec![set]).remove(0);
+            *it = self.teach(ranked, Some(Rule::Adjusted(steps)), further);
+            it.candidate.method = "adjusted";
+        }
+        finish(self.view, &mut it.candidate, &it.set.rows, wanted, !self.help.labels.is_empty())
+    }
+
+    fn threshold(&self) -> f64 {
+        self.help.threshold.unwrap_or(THRESHOLD)
+    }
+}
+
+/// A row under the columns of a joined template.
+fn moved(row: &Row, places: &[usize], width: usize) -> Row {
+    let mut cells = vec![None; width];
+    for (cell, &place) in row.cells.iter().zip(places) {
+        cells[place].clone_from(cell);
+    }
+    Row { cells, page: row.page }
+}
+
+/// The labelled records and the clicked ones. A constant stands in each of them; a wildcard in the one nearest to it.
+fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<Instance>, HelpError> {
+    let found = |label: Labelled| match text.places(&label.text) {
+        places if places.is_empty() => Err(HelpError::NotOnPage(label.text)),
+        places => Ok((label, places)),
+    };
+    let (values, signs): (Vec<Labelled>, Vec<Labelled>) =
+        help.labels.iter().cloned().partition(|label| matches!(label.meaning, Meaning::Variable(_)));
+    let clicked = help.records.iter().map(|text| vec![Labelled { meaning: Meaning::Wildcard, text: text.clone() }]);
+    let mut instances = label::by_record(&values)
+        .into_iter()
+        .chain(clicked)
+        .map(|labels| Ok(Instance { labels: labels.into_iter().map(found).collect::<Result<_, _>>()? }))
+        .collect::<Result<Vec<Instance>, HelpError>>()?;
+    for sign in signs {
+        label::attach(&mut instances, found(sign)?);
+    }
+    Ok(instances)
+}
+
+/// The block that a text stands for. A text within one element says only where the record is: then it is the row around it
+/// in the likeliest list that has it (the same name may stand in a side bar, too).
+fn around(view: &View<'_>, places: &[Span], ranked: &[Ranked]) -> Span {
+    let texts = |place: &Span| view.tokens.slice(*place).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let short: Vec<Span> = places.iter().copied().filter(|place| texts(place) <= 1).collect();
+    let holds = |row: &&Span| short.iter().any(|place| row.start <= place.start && place.stop <= row.stop);
+    let row = ranked.iter().find_map(|it| it.set.rows.iter().find(holds));
+    row.copied().unwrap_or_else(|| enclose::block_around(view, places[0]))
+}
+
+/// How nearly one of the rows is the block.
+fn holds_block(view: &View<'_>, rows: &[Span], block: Span) -> f64 {
+    let share = |&row: &Span| {
+        let both = Span { start: row.start.max(block.start), stop: row.stop.min(block.stop) };
+        let shared = if both.start < both.stop { view.tokens.weight(both) } else { 0 };
+        let all = view.tokens.weight(row) + view.tokens.weight(block) - shared;
+        f64::from(shared) / f64::from(all.max(1))
+    };
+    let best = rows.iter().map(share).fold(0.0, f64::max);
+    if best >= SAME_ROW { 1.0 } else { best }
+}
+
+/// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
+/// and is nearly as good comes before it.
+fn prefer_repeatable(view: &View<'_>, taught: &mut [Taught]) {
+    let Some(best) = taught.first().map(|it| it.candidate.score) else { return };
+    let near = taught.iter().take_while(|it| it.candidate.score >= best - NEARLY_AS_GOOD).count();
+    let finds_itself = |Taught { candidate, .. }: &Taught| {
+        let found = fit::fit(&candidate.template, view).map_or(0, |fit| fit.rows.len());
+        found as f64 >= MOST_ROWS * candidate.table.rows.len() as f64
+    };
+    if let Some(place) = taught[..near].iter().position(finds_itself) {
+        taught[..=place].rotate_right(1);
+    }
+}
