@@ -1,9 +1,10 @@
 //! Extraction: template + page → records. Pure, and for any page whatever: no list is an answer, not an error.
 
+use crate::induce::columns::Filler;
 use crate::induce::find::View;
 use crate::induce::fit::fit;
 use crate::induce::table;
-use crate::induce::template::Template;
+use crate::induce::template::{Source, Template};
 use crate::model::{Column, Row, Table};
 use crate::page::Tree;
 
@@ -14,6 +15,21 @@ pub struct Extraction {
     pub similarity: f64,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
+}
+
+/// The table without the template's hidden columns, which are not even read: as a rule they are many.
+pub fn records(template: &Template, page: &Tree) -> Extraction {
+    let view = View::new(page);
+    let shown: Vec<usize> = (0..template.columns().len()).filter(|&i| !template.columns()[i].hidden).collect();
+    let columns = shown.iter().map(|&i| template.columns()[i].name.clone()).collect();
+    let Some(mut fit) = fit(template, &view) else {
+        return Extraction { similarity: 0.0, table: Table { columns, rows: Vec::new() } };
+    };
+    let sources = &template.variants[fit.variant].sources;
+    let sources: Vec<Option<Source>> = shown.iter().map(|&i| sources[i].clone()).collect();
+    let filler = Filler::new(&sources, &mut fit.paths);
+    let rows = fit.rows.iter().map(|row| Row { cells: filler.fill(&view, row, &mut fit.paths), page: 0 }).collect();
+    Extraction { similarity: fit.similarity, table: Table { columns, rows } }
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {

@@ -1,6 +1,6 @@
 //! Rows into columns: each row's leaves are laid beside the columns found so far.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
@@ -154,6 +154,7 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
     let most = f64::from(columns.iter().map(|column| column.count).max().unwrap_or(1).max(1));
     let skip: Vec<f64> = columns.iter().map(|column| -GAP * (0.35 + 0.65 * f64::from(column.count) / most)).collect();
     let labels: Vec<bool> = columns.iter().map(Profile::is_label).collect();
+    let mains: Vec<PathId> = columns.iter().map(Profile::main_path).collect();
     let width = m + 1;
     let mut best = vec![0.0_f64; (n + 1) * width];
     let mut fits = vec![f64::NEG_INFINITY; n * m];
@@ -164,7 +165,7 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
         best[(i + 1) * width] = best[i * width] - GAP;
         let kind = value_type(&row[i].value);
         for j in 0..m {
-            let fit = fit(&row[i], kind, &columns[j], labels[j], paths);
+            let fit = fit(&row[i], kind, &columns[j], mains[j], labels[j], paths);
             fits[i * m + j] = fit;
             let without = f64::max(best[(i + 1) * width + j] + skip[j], best[i * width + j + 1] - GAP);
             best[(i + 1) * width + j + 1] = f64::max(without, best[i * width + j] + fit);
@@ -188,13 +189,13 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
 }
 
 /// How well a leaf fits a column; minus infinity where it cannot.
-fn fit(leaf: &Leaf, kind: u8, column: &Profile, is_label: bool, paths: &mut Paths) -> f64 {
+fn fit(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, is_label: bool, paths: &mut Paths) -> f64 {
     if leaf.kind != column.kind {
         return f64::NEG_INFINITY;
     }
     let path = match column.path_share(leaf.path) {
         Some(share) => KNOWN_PATH + PATH_SHARE * share,
-        None => KNOWN_PATH * paths.overlap(leaf.path, column.main_path()),
+        None => KNOWN_PATH * paths.overlap(leaf.path, main),
     };
     if path < MIN_PATH {
         return f64::NEG_INFINITY;

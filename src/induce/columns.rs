@@ -1,15 +1,14 @@
 //! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements and
 //! lines (roll up), what stands behind a label, and the heading above.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use serde::{Deserialize, Serialize};
 
 use super::features::sample;
 use super::find::View;
 use super::layout;
 use super::leaf::{Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
-use super::split::{self, Cut, Pieces};
+use super::split::{self, Cut, Pieces, Scanned};
 use super::template::{Slot, Source, Variant};
 use crate::page::tokens::{Span, TokenKind};
 
@@ -216,10 +215,13 @@ impl<'a> Filler<'a> {
         let mut elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
         elements.push((PathId::TOP, 0, row.span));
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
-        let mut cutter = Cutter { row, last: None };
-        let nth_of = |wanted: PathId, nth: u32| {
-            elements.iter().find(|&&(path, it, _)| path == wanted && it == nth).map(|&(_, _, span)| span)
-        };
+        let lines: Vec<String> = lines.into_iter().map(|line| text(&view.tokens, line)).collect();
+        let mut cutter = Cutter { row, scanned: None, last: None };
+        let places: HashMap<(PathId, u32), Span> =
+            elements.iter().map(|&(path, nth, span)| ((path, nth), span)).collect();
+        let nth_of = |wanted: PathId, nth: u32| places.get(&(wanted, nth)).copied();
+        // As a rule the next column asks for the next line.
+        let mut lined: Option<(Span, Vec<Span>)> = None;
         let cell = |(source, &wanted): (&'a Option<Source>, &PathId)| match source.as_ref()? {
             Source::Slot(slot) => cutter.value(*slot).map(str::to_owned),
             Source::Derived(recipe) => match recipe {
@@ -231,10 +233,14 @@ impl<'a> Filler<'a> {
                     (!parts.is_empty()).then(|| parts.join(", "))
                 }
                 Recipe::Line { nth, line, .. } => {
-                    let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
+                    let span = nth_of(wanted, *nth)?;
+                    if !lined.as_ref().is_some_and(|(it, _)| *it == span) {
+                        lined = Some((span, layout::lines(view, span, false)));
+                    }
+                    let (_, lines) = lined.as_ref()?;
                     Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
                 }
-                Recipe::Label { label } => layout::labelled(view, &lines, label),
+                Recipe::Label { label } => layout::labelled(&lines, label),
                 Recipe::Heading => row.heading.clone(),
             },
         };
@@ -245,6 +251,7 @@ impl<'a> Filler<'a> {
 /// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
 struct Cutter<'r> {
     row: &'r LaidRow,
+    scanned: Option<(usize, Scanned<'r>)>,
     last: Option<(usize, &'r Cut, Pieces)>,
 }
 
@@ -256,7 +263,11 @@ impl<'r> Cutter<'r> {
     fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<String> {
         let value = self.value(slot)?;
         if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
-            self.last = Some((slot, cut, cut.pieces(value)));
+            if !self.scanned.as_ref().is_some_and(|(it, _)| *it == slot) {
+                self.scanned = Some((slot, Scanned::new(value)));
+            }
+            let (_, scanned) = self.scanned.as_ref()?;
+            self.last = Some((slot, cut, cut.pieces(scanned)));
         }
         let (_, _, pieces) = self.last.as_ref()?;
         let (first, last) = (split::place(first, pieces.len())?, split::place(last, pieces.len())?);

@@ -10,9 +10,9 @@ pub mod cycles;
 pub mod repeats;
 mod pattern;
 
-use std::collections::HashSet;
-
 pub use shape::View;
+
+use foldhash::{HashSet, HashSetExt};
 
 use crate::page::tokens::Span;
 
@@ -62,7 +62,7 @@ impl Finder {
 }
 
 /// A list holds at least this share of the page's text; below it stand thousands of inner lists (learn-notes 2.2, 7).
-const MIN_COVERAGE: f64 = 0.01;
+pub const MIN_COVERAGE: f64 = 0.01;
 
 /// All row sets that the page's tree offers: at least two rows each, every row with text, none twice.
 pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
