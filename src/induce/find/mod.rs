@@ -14,6 +14,7 @@ pub use shape::View;
 
 use foldhash::{HashSet, HashSetExt};
 
+use crate::page::NodeId;
 use crate::page::tokens::Span;
 
 /// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines, or,
@@ -82,6 +83,15 @@ pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
     grids::find(view, &mut found);
     lines::find(view, &mut found);
     found.sets
+}
+
+/// The records of several siblings under these parents.
+pub fn groups_under(view: &View<'_>, parents: &[NodeId]) -> Vec<Vec<Span>> {
+    let mut found = Found::new(view);
+    for &parent in parents {
+        groups::find(view, &siblings::Items::of(view, parent), &mut found);
+    }
+    found.sets.into_iter().map(|set| set.rows).collect()
 }
 
 /// Collects row sets and drops what is no list.
