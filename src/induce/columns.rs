@@ -234,7 +234,7 @@ impl<'a> Filler<'a> {
                 }
                 Recipe::Line { nth, line, .. } => {
                     let span = nth_of(wanted, *nth)?;
-                    if !lined.as_ref().is_some_and(|(it, _)| *it == span) {
+                    if lined.as_ref().is_none_or(|(it, _)| *it != span) {
                         lined = Some((span, layout::lines(view, span, false)));
                     }
                     let (_, lines) = lined.as_ref()?;
@@ -263,7 +263,7 @@ impl<'r> Cutter<'r> {
     fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<String> {
         let value = self.value(slot)?;
         if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
-            if !self.scanned.as_ref().is_some_and(|(it, _)| *it == slot) {
+            if self.scanned.as_ref().is_none_or(|(it, _)| *it != slot) {
                 self.scanned = Some((slot, Scanned::new(value)));
             }
             let (_, scanned) = self.scanned.as_ref()?;

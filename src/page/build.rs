@@ -490,6 +490,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stderr, reason = "a test that had nothing to look at says so")]
     fn pages_of_the_corpus_are_read_as_html5ever_reads_them() {
         let root = std::env::var_os("PIEME_CORPUS").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
         let Ok(sites) = std::fs::read_dir(root.join("corpus")) else {

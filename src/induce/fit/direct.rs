@@ -15,7 +15,8 @@ use crate::page::tokens::Span;
 use crate::page::{NodeId, Tree};
 
 /// Rows that fit on average this well were not missed for better ones: rows under another tag reach 0.67 at most, for all
-/// their paths are new. On the corpus both ways then find the same rows, for each of five templates a page.
+/// their paths are new. On the corpus, with the first candidate's template, both ways find the same rows on all 66 pages but
+/// one, where the long way takes a heading for a record.
 const CONVINCING: f64 = 0.75;
 /// … and none of them less than this: where a row is doubtful, it must look like the others too. With 0.5 rows of
 /// neighbouring lists came in on 15 pages of the corpus.
@@ -313,6 +314,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stderr, reason = "a test that had nothing to look at says so")]
     fn both_ways_find_the_same_rows_on_the_corpus() {
         let root = std::env::var_os("PIEME_CORPUS").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
         let Ok(sites) = std::fs::read_dir(root.join("corpus")) else {
