@@ -104,7 +104,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &Element) -> Opt
     let mut read = |span: Span| {
         let (quality, leaves, cells) = fitter.read(span)?;
         let node = view.tokens.list[span.start as usize].node;
-        (quality >= SURE).then_some(Seen { node, span, quality, leaves, cells })
+        (quality >= MIN_QUALITY).then_some(Seen { node, span, quality, leaves, cells })
     };
     best.into_iter().map(&mut read).collect()
 }
