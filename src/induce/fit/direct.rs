@@ -262,6 +262,11 @@ mod tests {
         rows.iter().map(|row| row.span).collect()
     }
 
+    /// What the rows say; they may reach farther, over what says nothing.
+    fn said(rows: &[LaidRow]) -> Vec<Vec<&str>> {
+        rows.iter().map(|row| row.leaves.iter().map(|leaf| leaf.value.as_str()).collect()).collect()
+    }
+
     fn items(names: &[&str]) -> String {
         let item = |name: &&str| {
             format!("<li class=item><a href=/{name}>{name}</a><i>{} kg</i><p>It is {name}</p></li>", name.len())
@@ -307,7 +312,7 @@ mod tests {
             let view = View::new(&page);
             if let Some(direct) = fit_directly(&template.variants[0], 0, &view) {
                 let full = fit_fully(&template, &view).expect("what fits directly fits");
-                assert_eq!(spans(&direct.rows), spans(&full.rows), "{}", site.display());
+                assert_eq!(said(&direct.rows), said(&full.rows), "{}", site.display());
                 assert!((direct.similarity - full.similarity).abs() < 1e-9, "{}", site.display());
             }
         }
