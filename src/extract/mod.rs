@@ -18,8 +18,14 @@ pub struct Extraction {
     pub table: Table,
 }
 
+/// The table without the template's hidden columns, which are not even read: as a rule they are many.
+pub fn records(template: &Template, page: &Tree) -> Extraction {
+    let shown: Vec<usize> = (0..template.columns().len()).filter(|&i| !template.columns()[i].hidden).collect();
+    laid_over(template, &View::new(page), &shown)
+}
+
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
-    laid_over(template, &View::new(page))
+    laid_over(template, &View::new(page), &all(template))
 }
 
 /// How well a template of a library fits a page.
@@ -38,7 +44,7 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     let mut standings: Vec<Standing> = templates
         .iter()
         .enumerate()
-        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view) })
+        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view, &all(template)) })
         .collect();
     let worth = |it: &Standing| {
         let Extraction { similarity, table } = &it.extraction;
@@ -52,17 +58,21 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     standings
 }
 
-fn laid_over(template: &Template, view: &View<'_>) -> Extraction {
+fn all(template: &Template) -> Vec<usize> {
+    (0..template.columns().len()).collect()
+}
+
+fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extraction {
     let Some(mut best) = fit(template, view) else {
-        let columns = template.columns().iter().map(|column| column.name.clone()).collect();
+        let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
         return Extraction { similarity: 0.0, table: Table { columns, rows: Vec::new() } };
     };
-    let mut found = table(view, template, best.variant, &best.rows, &mut best.paths);
+    let mut found = table(view, template, best.variant, columns, &best.rows, &mut best.paths);
     let others = mixture::others(template, view, &best);
     if !others.is_empty() {
         let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
         for mut other in others {
-            found.rows.extend(table(view, template, other.variant, &other.rows, &mut other.paths).rows);
+            found.rows.extend(table(view, template, other.variant, columns, &other.rows, &mut other.paths).rows);
             places.extend(other.rows.iter().map(|row| row.span));
         }
         // Rows of all formats, as they stand on the page.

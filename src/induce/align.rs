@@ -1,6 +1,6 @@
 //! Rows into columns: each row's leaves are laid beside the columns found so far.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
@@ -154,6 +154,10 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
     let most = f64::from(columns.iter().map(|column| column.count).max().unwrap_or(1).max(1));
     let skip: Vec<f64> = columns.iter().map(|column| -GAP * (0.35 + 0.65 * f64::from(column.count) / most)).collect();
     let labels: Vec<bool> = columns.iter().map(Profile::is_label).collect();
+    let mains: Vec<PathId> = columns.iter().map(Profile::main_path).collect();
+    // Of each build of a leaf, what it is worth in each column: a long row has few builds.
+    let mut builds: HashMap<(LeafKind, PathId, PathId, u8), usize> = HashMap::new();
+    let mut by_build: Vec<Option<(f64, f64)>> = Vec::new();
     let width = m + 1;
     let mut best = vec![0.0_f64; (n + 1) * width];
     let mut fits = vec![f64::NEG_INFINITY; n * m];
@@ -163,8 +167,16 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
     for i in 0..n {
         best[(i + 1) * width] = best[i * width] - GAP;
         let kind = value_type(&row[i].value);
+        let build = (row[i].kind, row[i].path, row[i].class_path, kind);
+        let known = *builds.entry(build).or_insert_with(|| {
+            let place = by_build.len();
+            by_build.extend(
+                columns.iter().zip(&mains).map(|(column, &main)| fit_build(&row[i], kind, column, main, paths)),
+            );
+            place
+        });
         for j in 0..m {
-            let fit = fit(&row[i], kind, &columns[j], labels[j], paths);
+            let fit = fit(&row[i], by_build[known + j], &columns[j], labels[j]);
             fits[i * m + j] = fit;
             let without = f64::max(best[(i + 1) * width + j] + skip[j], best[i * width + j + 1] - GAP);
             best[(i + 1) * width + j + 1] = f64::max(without, best[i * width + j] + fit);
@@ -188,19 +200,21 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
 }
 
 /// How well a leaf fits a column; minus infinity where it cannot.
-fn fit(leaf: &Leaf, kind: u8, column: &Profile, is_label: bool, paths: &mut Paths) -> f64 {
+fn fit(leaf: &Leaf, build: Option<(f64, f64)>, column: &Profile, is_label: bool) -> f64 {
+    let Some((way, kind)) = build else { return f64::NEG_INFINITY };
+    let same_value = column.value_share(leaf.print);
+    let other_label = if is_label && same_value == 0.0 { NOT_THE_LABEL } else { 0.0 };
+    way + VALUE * same_value + kind - other_label
+}
+
+/// What path and classes, and the type of its value, say for a leaf in a column; nothing where it cannot stand there.
+fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, paths: &mut Paths) -> Option<(f64, f64)> {
     if leaf.kind != column.kind {
-        return f64::NEG_INFINITY;
+        return None;
     }
     let path = match column.path_share(leaf.path) {
         Some(share) => KNOWN_PATH + PATH_SHARE * share,
-        None => KNOWN_PATH * paths.overlap(leaf.path, column.main_path()),
+        None => KNOWN_PATH * paths.overlap(leaf.path, main),
     };
-    if path < MIN_PATH {
-        return f64::NEG_INFINITY;
-    }
-    let same_value = column.value_share(leaf.print);
-    let other_label = if is_label && same_value == 0.0 { NOT_THE_LABEL } else { 0.0 };
-    path + CLASS * column.class_share(leaf.class_path) + VALUE * same_value + TYPE * column.type_share(kind)
-        - other_label
+    (path >= MIN_PATH).then(|| (path + CLASS * column.class_share(leaf.class_path), TYPE * column.type_share(kind)))
 }

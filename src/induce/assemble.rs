@@ -1,6 +1,6 @@
 //! Aligned rows into the template's tree: the elements that hold the slots, and which of them are optional.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::align::Alignment;
 use super::features::sample;

@@ -1,9 +1,9 @@
 //! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements and
 //! lines (roll up), what stands behind a label, and the heading above.
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use serde::{Deserialize, Serialize};
 
 use super::coded;
@@ -13,7 +13,7 @@ use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
 use super::leaf::{LIST, Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
-use super::split::{self, Cut, Pieces};
+use super::split::{self, Cut, Pieces, Scanned};
 use super::template::{Slot, Source, Variant};
 use crate::page::tokens::{Span, TokenKind};
 
@@ -286,10 +286,13 @@ impl<'a> Filler<'a> {
         let mut elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
         elements.push((PathId::TOP, 0, row.span));
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
-        let mut cutter = Cutter { row, last: None };
-        let nth_of = |wanted: PathId, nth: u32| {
-            elements.iter().find(|&&(path, it, _)| path == wanted && it == nth).map(|&(_, _, span)| span)
-        };
+        let lines: Vec<String> = lines.into_iter().map(|line| text(&view.tokens, line)).collect();
+        let mut cutter = Cutter { row, scanned: None, last: None };
+        let places: HashMap<(PathId, u32), Span> =
+            elements.iter().map(|&(path, nth, span)| ((path, nth), span)).collect();
+        let nth_of = |wanted: PathId, nth: u32| places.get(&(wanted, nth)).copied();
+        // As a rule the next column asks for the next line.
+        let mut lined: Option<(Span, Vec<Span>)> = None;
         let cell =
             |((source, &wanted), ready): ((&Option<&'a Source>, &PathId), &Option<Ready<'a>>)| match source.as_ref()? {
                 Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
@@ -302,10 +305,14 @@ impl<'a> Filler<'a> {
                         (!parts.is_empty()).then(|| parts.join(LIST))
                     }
                     Recipe::Line { nth, line, .. } => {
-                        let lines = layout::lines(view, nth_of(wanted, *nth)?, false);
+                        let span = nth_of(wanted, *nth)?;
+                        if lined.as_ref().is_none_or(|(it, _)| *it != span) {
+                            lined = Some((span, layout::lines(view, span, false)));
+                        }
+                        let (_, lines) = lined.as_ref()?;
                         Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
                     }
-                    Recipe::Label { label } => layout::labelled(view, &lines, label),
+                    Recipe::Label { label } => layout::labelled(&lines, label),
                     Recipe::Class { nth, without, .. } => coded::value(view, row.span, wanted, *nth, without, paths),
                     Recipe::Heading => row.above.last.clone(),
                     Recipe::HeadingIn { element } => row.above.level(element).map(str::to_owned),
@@ -323,6 +330,7 @@ impl<'a> Filler<'a> {
 /// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
 struct Cutter<'r> {
     row: &'r LaidRow,
+    scanned: Option<(usize, Scanned<'r>)>,
     last: Option<(usize, &'r Cut, Pieces)>,
 }
 
@@ -334,7 +342,11 @@ impl<'r> Cutter<'r> {
     fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<String> {
         let value = self.value(slot)?;
         if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
-            self.last = Some((slot, cut, cut.pieces(value)));
+            if self.scanned.as_ref().is_none_or(|(it, _)| *it != slot) {
+                self.scanned = Some((slot, Scanned::new(value)));
+            }
+            let (_, scanned) = self.scanned.as_ref()?;
+            self.last = Some((slot, cut, cut.pieces(scanned)));
         }
         let (_, _, pieces) = self.last.as_ref()?;
         let (first, last) = (split::place(first, pieces.len())?, split::place(last, pieces.len())?);

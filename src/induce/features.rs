@@ -1,6 +1,6 @@
 //! What can be measured of a row set: how much of the page it holds, how alike its rows are, how much varies in them.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::find::{RowSet, View};
 use crate::page::NodeId;
@@ -44,12 +44,14 @@ pub struct Meter<'v, 't> {
     view: &'v View<'t>,
     page_weight: f64,
     paths: HashMap<(u32, u32), u32>,
+    /// Of each path of the row at hand: how many times it has come. Kept for its room only.
+    ordinals: HashMap<u32, u32>,
 }
 
 impl<'v, 't> Meter<'v, 't> {
     pub fn new(view: &'v View<'t>) -> Meter<'v, 't> {
         let page_weight = f64::from(view.tokens.weight(view.tokens.all()).max(1));
-        Meter { view, page_weight, paths: HashMap::new() }
+        Meter { view, page_weight, paths: HashMap::new(), ordinals: HashMap::new() }
     }
 
     pub fn measure(&mut self, set: &RowSet) -> Features {
@@ -88,7 +90,7 @@ impl<'v, 't> Meter<'v, 't> {
     /// A slot is a tag path inside the row and how many times it has come before.
     fn slots(&mut self, row: Span, paths: Paths) -> RowSlots {
         let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut ordinals: HashMap<u32, u32> = HashMap::new();
+        self.ordinals.clear();
         let mut slots = Vec::new();
         let mut print: u64 = 0;
         for i in row.start..row.stop {
@@ -109,7 +111,7 @@ impl<'v, 't> Meter<'v, 't> {
                 }
                 TokenKind::Text => {
                     let path = open.last().map_or(0, |&(path, _)| path);
-                    let ordinal = ordinals.entry(path).or_default();
+                    let ordinal = self.ordinals.entry(path).or_default();
                     slots.push(((path, *ordinal), self.view.tokens.print(i)));
                     *ordinal += 1;
                     print = print.rotate_left(7) ^ self.view.tokens.print(i);

@@ -1,14 +1,17 @@
 //! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
 
-use std::collections::{HashMap, HashSet};
+mod direct;
+
 use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{View, row_sets};
 use super::layout::{self, Above};
-use super::leaf::{Leaf, PathId, Paths};
+use super::leaf::{Leaf, MAX_LEAVES, PathId, Paths};
 use super::offset;
 use super::profile::Profile;
 use super::repeat;
@@ -40,8 +43,31 @@ pub struct Fit {
 
 /// Lays every variant over the page and keeps the one that gains most.
 pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
+    // What a person said about the rows is heard on the long way.
+    if template.variants.iter().any(|variant| variant.rule.is_some()) {
+        return fit_fully(template, view);
+    }
+    let variants = template.variants.iter().enumerate();
+    most_gained(variants.filter_map(|(i, variant)| fit_directly(variant, i, view)))
+        .or_else(|| fit_fully(template, view))
+}
+
+/// The long way: over all row sets of the page.
+pub fn fit_fully(template: &Template, view: &View<'_>) -> Option<Fit> {
     let sets: Vec<Vec<Span>> = row_sets(view).into_iter().map(|set| set.rows).collect();
-    let fits = template.variants.iter().enumerate().map(|(i, variant)| fit_variant(variant, i, view, &sets));
+    let variants = template.variants.iter().enumerate();
+    most_gained(variants.map(|(i, variant)| fit_variant(variant, i, view, &sets)))
+}
+
+fn fit_directly(variant: &Variant, index: usize, view: &View<'_>) -> Option<Fit> {
+    let mut fitter = Fitter::new(variant, view);
+    let (gain, rows) = direct::rows(&mut fitter, variant)?;
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let similarity = similarity::of_rows(&view.tokens, variant, &spans);
+    Some(Fit { variant: index, rows, similarity, gain, paths: fitter.paths })
+}
+
+fn most_gained(fits: impl Iterator<Item = Fit>) -> Option<Fit> {
     fits.fold(None, |best: Option<Fit>, it| match best {
         Some(best) if (best.gain, best.similarity) >= (it.gain, it.similarity) => Some(best),
         _ => Some(it),
@@ -152,12 +178,12 @@ impl<'v, 't> Fitter<'v, 't> {
         Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new() }
     }
 
-    fn read(&mut self, span: Span) -> Vec<Leaf> {
-        repeat::read(&self.view.tokens, span, &self.repeats, &mut self.paths)
+    fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
+        repeat::read(&self.view.tokens, span, &self.repeats, most, &mut self.paths)
     }
 
     fn lay(&mut self, span: Span, above: Rc<Above>) -> LaidRow {
-        let leaves = self.read(span);
+        let leaves = self.leaves(span, MAX_LEAVES);
         let cells = self.aligner.align(&leaves, &mut self.paths);
         LaidRow { span, leaves, cells, above }
     }
@@ -166,16 +192,21 @@ impl<'v, 't> Fitter<'v, 't> {
         if let Some(&known) = self.qualities.get(&span) {
             return known;
         }
-        let leaves = self.read(span);
-        // With more than three leaves to a column the row cannot reach the least quality: no need to align it.
-        let quality = if leaves.len() > self.aligner.columns.len() * 3 {
-            0.0
-        } else {
-            let cells = self.aligner.align(&leaves, &mut self.paths);
-            self.aligner.quality(&leaves, &cells)
-        };
+        let quality = self.read(span).map_or(0.0, |(quality, _, _)| quality);
         self.qualities.insert(span, quality);
         quality
+    }
+
+    /// A row's quality, its leaves, and which of them is in which column. Nothing where there are more than three leaves to
+    /// a column: such a row cannot reach the least quality, and need not be aligned.
+    fn read(&mut self, span: Span) -> Option<(f64, Vec<Leaf>, Vec<Option<usize>>)> {
+        let most = self.aligner.columns.len() * 3;
+        let leaves = self.leaves(span, MAX_LEAVES.min(most + 1));
+        if leaves.len() > most {
+            return None;
+        }
+        let cells = self.aligner.align(&leaves, &mut self.paths);
+        Some((self.aligner.quality(&leaves, &cells), leaves, cells))
     }
 
     /// Gain and mean quality as a few of the rows promise them.

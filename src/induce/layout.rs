@@ -1,7 +1,8 @@
 //! A row as it is laid out: the lines a reader sees, the labels they begin with, and the heading above the row.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::features::sample;
 use super::find::View;
@@ -114,15 +115,14 @@ fn label(line: &str) -> Option<String> {
 }
 
 /// What stands behind the label: on its line, or, where that is empty, on the next.
-pub fn labelled(view: &View<'_>, lines: &[Span], label: &str) -> Option<String> {
-    for (i, &line) in lines.iter().enumerate() {
-        let line = text(&view.tokens, line);
+pub fn labelled(lines: &[String], label: &str) -> Option<String> {
+    for (i, line) in lines.iter().enumerate() {
         let Some(rest) = line.strip_prefix(label).and_then(|rest| rest.strip_prefix(':')) else { continue };
         let rest = rest.trim();
         if !rest.is_empty() {
             return Some(rest.to_owned());
         }
-        return lines.get(i + 1).map(|&next| text(&view.tokens, next));
+        return lines.get(i + 1).cloned();
     }
     None
 }

@@ -1,10 +1,12 @@
 //! The leaves of a row: its texts and the attributes that carry values, each with the way down to it.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
+
+use foldhash::quality::FixedState;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::page::tokens::{Span, TokenKind, Tokens};
-use crate::page::tree::collapse;
+use crate::page::tree::Collapsed;
 use crate::page::{NodeId, Tree};
 
 /// Attributes that carry values a person may want; `Text` is the text itself.
@@ -88,11 +90,16 @@ impl Leaf {
 
 /// The row's leaves, in page order.
 pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Vec<Leaf> {
+    first_leaves(tokens, row, paths, MAX_LEAVES)
+}
+
+/// The first so many of the row's leaves, and what stands in the same element.
+pub fn first_leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths, most: usize) -> Vec<Leaf> {
     let tree = tokens.tree;
     let mut leaves = Vec::new();
     let mut way = Way::new(tokens, row);
     let mut i = row.start;
-    while i < row.stop && leaves.len() < MAX_LEAVES {
+    while i < row.stop && leaves.len() < most {
         let token = &tokens.list[i as usize];
         match token.kind {
             TokenKind::Open => {
@@ -135,9 +142,7 @@ pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Vec<Leaf> {
 }
 
 pub fn fingerprint(value: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(value)
 }
 
 /// The elements of the row that are open, as paths without and with classes.
@@ -161,7 +166,7 @@ impl Way {
         let (path, class_path) = self.here();
         let tag = tree.tag(node);
         let path = paths.below(path, tag);
-        let class_path = if self.open.is_empty() && self.one_root {
+        let class_path = if self.open.is_empty() && self.one_root || tree.class(node).is_none() {
             paths.below(class_path, tag)
         } else {
             paths.below(class_path, &class_step(tree, node))
@@ -231,25 +236,32 @@ pub fn is_inline(tag: &str) -> bool {
 
 /// The text of a stretch as a browser shows it; line ends and block elements part words.
 pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
-    let mut text = String::new();
-    for token in tokens.slice(span) {
+    let mut text = Collapsed::default();
+    for (i, token) in (span.start..span.stop).zip(tokens.slice(span)) {
         match token.kind {
-            TokenKind::Text => text.push_str(tokens.raw(token)),
-            TokenKind::Line => text.push(' '),
+            TokenKind::Text => tokens.push_words(i, &mut text),
+            TokenKind::Line => text.part(),
             TokenKind::Open | TokenKind::Close => {
                 let tag = tokens.tree.tag(token.node);
                 if !is_inline(tag) && !matches!(tag, "a" | "span") {
-                    text.push(' ');
+                    text.part();
                 }
             }
         }
     }
-    collapse(&text)
+    text.text
 }
 
 fn attributes(tree: &Tree, node: NodeId, path: PathId, class_path: PathId, at: u32, leaves: &mut Vec<Leaf>) {
-    for kind in ATTRIBUTES {
-        let Some(value) = tree.attribute(node, kind.attribute()) else { continue };
+    let Some(element) = tree.element(node).filter(|element| !element.attributes.is_empty()) else { return };
+    let mut values = [None; ATTRIBUTES.len()];
+    for (name, value) in &element.attributes {
+        if let Some(place) = ATTRIBUTES.iter().position(|kind| kind.attribute() == &**name) {
+            values[place].get_or_insert(value);
+        }
+    }
+    for (kind, value) in ATTRIBUTES.into_iter().zip(values) {
+        let Some(value) = value else { continue };
         let value = value.trim();
         // A picture inlined as data says nothing about the record.
         if value.is_empty() || value.starts_with("data:") && kind != LeafKind::Value {

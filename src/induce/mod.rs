@@ -35,7 +35,7 @@ use columns::{Filler, LaidRow};
 use features::sample;
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
-use leaf::{Leaf, Paths, leaves};
+use leaf::{Leaf, MAX_LEAVES, Paths, leaves};
 use rank::Ranked;
 use rule::Rule;
 pub use template::Template;
@@ -184,7 +184,8 @@ fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[
     let (mut template, rows) = teach(view, &ranked.set, &mut paths);
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
-    let table = table(view, &template, 0, &rows, &mut paths);
+    let all: Vec<usize> = (0..template.columns().len()).collect();
+    let table = table(view, &template, 0, &all, &rows, &mut paths);
     Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
 }
 
@@ -193,7 +194,7 @@ pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec
     let looked_at: Vec<Vec<Leaf>> = sample(&set.rows).iter().map(|&row| leaves(&view.tokens, row, paths)).collect();
     let repeats = repeat::find(view.tree(), &looked_at, paths);
     let read: Vec<Vec<Leaf>> =
-        set.rows.iter().map(|&row: &Span| repeat::read(&view.tokens, row, &repeats, paths)).collect();
+        set.rows.iter().map(|&row: &Span| repeat::read(&view.tokens, row, &repeats, MAX_LEAVES, paths)).collect();
     let alignment = align(&read, paths);
     let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
     let headings = layout::headings(view, &set.rows);
@@ -228,10 +229,18 @@ fn strengthen(mut template: Template, view: &View<'_>) -> Template {
     template
 }
 
-/// The rows under the template's columns, hidden ones included.
-pub fn table(view: &View<'_>, template: &Template, variant: usize, rows: &[LaidRow], paths: &mut Paths) -> Table {
-    let filler = Filler::new(&template.variants[variant].sources, paths);
+/// The rows under these columns of the template.
+pub fn table(
+    view: &View<'_>,
+    template: &Template,
+    variant: usize,
+    columns: &[usize],
+    rows: &[LaidRow],
+    paths: &mut Paths,
+) -> Table {
+    let sources = &template.variants[variant].sources;
+    let filler = Filler::over(columns.iter().map(|&i| sources[i].as_ref()).collect(), paths);
     let fill = |row: &LaidRow| Row { cells: filler.fill(view, row, paths), page: 0 };
-    let columns = template.columns().iter().map(|column| column.name.clone()).collect();
+    let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
     Table { columns, rows: rows.iter().map(fill).collect() }
 }

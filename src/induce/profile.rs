@@ -1,6 +1,6 @@
 //! What is known of one column while rows are aligned to it: counts of paths, class paths, values and types.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use super::leaf::{Leaf, LeafKind, PathId, Paths, fingerprint};
 use super::template::Slot;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::leaf::{Leaf, LeafKind, PathId, Paths, class_step, leaves};
+use super::leaf::{Leaf, LeafKind, PathId, Paths, class_step, first_leaves, leaves};
 use super::profile::value_type;
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};
@@ -23,7 +23,11 @@ const SAME_KINDS: f64 = 0.5;
 const SAME_LENGTH: f64 = 4.0;
 
 /// A row's leaves, inner lists folded: of each list the first unit's leaves stay, and hold the values of all.
-pub fn read(tokens: &Tokens<'_>, row: Span, repeats: &[PathId], paths: &mut Paths) -> Vec<Leaf> {
+/// At most so many leaves are read where nothing is folded.
+pub fn read(tokens: &Tokens<'_>, row: Span, repeats: &[PathId], most: usize, paths: &mut Paths) -> Vec<Leaf> {
+    if repeats.is_empty() {
+        return first_leaves(tokens, row, paths, most);
+    }
     let mut read = leaves(tokens, row, paths);
     for &repeat in repeats {
         read = fold(tokens.tree, read, repeat, paths);

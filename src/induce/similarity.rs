@@ -1,6 +1,8 @@
 //! The 0.7 rule: how much of the template's tags a page's rows still show.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+
+use foldhash::HashSet;
 
 use super::features::sample;
 use super::lcs;
@@ -64,12 +66,15 @@ fn known_steps(variant: &Variant) -> HashSet<&str> {
 fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], known: &HashSet<&str>, row: Span) -> usize {
     let row = tokens.slice(row);
     let row = &row[..row.len().min(MAX_TOKENS)];
-    let at_home =
-        |token: &Token| token.kind == TokenKind::Open && known.contains(class_step(tokens.tree, token.node).as_str());
-    let at_home: Vec<bool> = row.iter().map(at_home).collect();
+    let is_at_home = |token: &Token| known.contains(class_step(tokens.tree, token.node).as_str());
+    let at_home = vec![OnceCell::new(); row.len()];
     lcs::length(row.len(), template.len(), |i, j| match &template[j] {
-        Mark::Open(tag, classes) if at_home[i] || i == 0 && classes.is_empty() => {
-            row[i].kind == TokenKind::Open && tokens.tree.tag(row[i].node) == *tag
+        Mark::Open(tag, classes) => {
+            row[i].kind == TokenKind::Open
+                && tokens.tree.tag(row[i].node) == *tag
+                && (i == 0 && classes.is_empty()
+                    || wears(tokens.tree, row[i].node, classes)
+                    || *at_home[i].get_or_init(|| is_at_home(&row[i])))
         }
         mark => matches(tokens, mark, row[i].kind, row[i].node),
     })

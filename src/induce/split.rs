@@ -1,7 +1,6 @@
 //! Cutting a text column at the signs and words that nearly all of its values share, or at blanks.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use serde::{Deserialize, Serialize};
 
 use super::profile::value_type;
@@ -39,7 +38,8 @@ pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
     if distinct.len() < 2 {
         return Vec::new();
     }
-    let (signs, words) = shared(&distinct);
+    let scanned: Vec<Scanned<'_>> = distinct.iter().map(|value| Scanned::new(value)).collect();
+    let (signs, words) = shared(&scanned);
     let mut cuts = vec![Cut::default()];
     if !signs.is_empty() {
         cuts.push(Cut { signs: signs.clone(), ..Cut::default() });
@@ -49,18 +49,18 @@ pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
         cuts.push(Cut { words: words.clone(), ..Cut::default() });
         cuts.push(Cut { signs: signs.clone(), words, blanks: false });
     }
-    let mut cuts: Vec<(Cut, Vec<Place>)> = cuts.into_iter().map(|cut| whole_pieces(cut, &distinct)).collect();
-    cuts.extend(by_words(Cut { signs, words: Vec::new(), blanks: true }, &distinct));
+    let mut cuts: Vec<(Cut, Vec<Place>)> = cuts.into_iter().map(|cut| whole_pieces(cut, &scanned)).collect();
+    cuts.extend(by_words(Cut { signs, words: Vec::new(), blanks: true }, &scanned));
     cuts
 }
 
 /// Signs and words that nearly all values have.
-fn shared(distinct: &[&str]) -> (String, Vec<String>) {
+fn shared(distinct: &[Scanned<'_>]) -> (String, Vec<String>) {
     let enough = |count: usize| count as f64 >= NEARLY_ALL * distinct.len() as f64;
     let mut signs: HashMap<char, usize> = HashMap::new();
     let mut words: HashMap<&str, usize> = HashMap::new();
     for value in distinct {
-        let parts = scan(value);
+        let parts = &value.parts;
         let own_signs: HashSet<char> = parts.iter().filter_map(Part::sign).collect();
         let own_words: HashSet<&str> = parts.iter().filter_map(Part::word).collect();
         own_signs.into_iter().for_each(|sign| *signs.entry(sign).or_default() += 1);
@@ -74,7 +74,7 @@ fn shared(distinct: &[&str]) -> (String, Vec<String>) {
     (signs.into_iter().collect(), words)
 }
 
-fn whole_pieces(cut: Cut, values: &[&str]) -> (Cut, Vec<Place>) {
+fn whole_pieces(cut: Cut, values: &[Scanned<'_>]) -> (Cut, Vec<Place>) {
     let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
     let most = counts.iter().copied().max().unwrap_or(0).min(MAX_PIECES) as i32;
     let mut places: Vec<Place> = (0..most).map(|i| (i, i)).collect();
@@ -85,7 +85,7 @@ fn whole_pieces(cut: Cut, values: &[&str]) -> (Cut, Vec<Place>) {
 }
 
 /// Word by word where all values have as many; else a first or last word that is a number wherever it stands.
-fn by_words(cut: Cut, values: &[&str]) -> Option<(Cut, Vec<Place>)> {
+fn by_words(cut: Cut, values: &[Scanned<'_>]) -> Option<(Cut, Vec<Place>)> {
     let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
     let count = counts[0];
     if counts.iter().all(|&it| it == count) && (2..=MAX_WORDS).contains(&count) {
@@ -94,9 +94,9 @@ fn by_words(cut: Cut, values: &[&str]) -> Option<(Cut, Vec<Place>)> {
         places.extend((1..last).flat_map(|i| [(0, i), (i, last)]));
         return Some((cut, places));
     }
-    let is_number = |value: &&str, place: i32| {
+    let is_number = |value: &Scanned<'_>, place: i32| {
         let pieces = cut.pieces(value);
-        let piece = super::split::place(place, pieces.len()).map(|at| &value[pieces[at].0..pieces[at].1]);
+        let piece = super::split::place(place, pieces.len()).map(|at| &value.text[pieces[at].0..pieces[at].1]);
         piece.is_some_and(|piece| matches!(value_type(piece), 1 | 2))
     };
     let mut places: Vec<Place> = Vec::new();
@@ -120,16 +120,16 @@ pub fn place(place: i32, length: usize) -> Option<usize> {
 
 impl Cut {
     /// The byte ranges that are left between the cuts, trimmed, nothing empty.
-    pub fn pieces(&self, value: &str) -> Pieces {
+    pub fn pieces(&self, value: &Scanned<'_>) -> Pieces {
         let mut pieces = Vec::new();
         let mut from = 0;
         let mut push = |from: usize, to: usize| {
-            let (from, to) = self.trimmed(value, from, to);
+            let (from, to) = self.trimmed(value.text, from, to);
             if from < to {
                 pieces.push((from, to));
             }
         };
-        for part in scan(value) {
+        for part in &value.parts {
             let cuts_here = match part.kind {
                 PartKind::Sign(sign) => self.signs.contains(sign),
                 PartKind::Word => self.words.iter().any(|word| word == part.text),
@@ -142,7 +142,7 @@ impl Cut {
                 from = part.at;
             }
         }
-        push(from, value.len());
+        push(from, value.text.len());
         pieces
     }
 
@@ -153,6 +153,18 @@ impl Cut {
         };
         let start = from + (to - from - value[from..to].trim_start_matches(goes).len());
         (start, start + value[start..to].trim_end_matches(goes).len())
+    }
+}
+
+/// A value and its words and parting signs: each way to cut it looks at the same ones.
+pub struct Scanned<'v> {
+    pub text: &'v str,
+    parts: Vec<Part<'v>>,
+}
+
+impl<'v> Scanned<'v> {
+    pub fn new(text: &'v str) -> Scanned<'v> {
+        Scanned { text, parts: scan(text) }
     }
 }
 
@@ -214,7 +226,8 @@ fn scan(value: &str) -> Vec<Part<'_>> {
 }
 
 fn always_parts(c: char) -> bool {
-    "()[]{}<>|;•·–—%$€£¥»«".contains(c)
+    matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '|' | ';' | '•' | '·' | '–' | '—' | '%')
+        || matches!(c, '$' | '€' | '£' | '¥' | '»' | '«')
 }
 
 #[cfg(test)]
@@ -225,7 +238,7 @@ mod tests {
         let found: Vec<String> = cuts(values)
             .iter()
             .flat_map(|(cut, places)| {
-                let pieces = cut.pieces(values[0]);
+                let pieces = cut.pieces(&Scanned::new(values[0]));
                 let piece = move |&(first, last): &Place| {
                     let (first, last) = (place(first, pieces.len())?, place(last, pieces.len())?);
                     (first <= last).then(|| values[0][pieces[first].0..pieces[last].1].to_owned())

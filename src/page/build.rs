@@ -4,29 +4,38 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use foldhash::HashMap;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, QualName, TokenizerResult};
 
+use super::scan::scan;
 use super::tree::{Cut, Element, Kind, MAX_DEPTH, MAX_NODES, Node, Tree};
 
 pub(super) fn parse(html: &str) -> Tree {
-    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let guard =
-        Guard { inner: TreeBuilder::new(Sink::default(), options), skipped: Cell::new(0), cut: Cell::new(None) };
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
+    // NUL means something else in every state of the tokenizer: such pages are rare, and left to html5ever.
+    if html.contains('\0') {
+        return parse_by_html5ever(html);
+    }
+    let guard = Guard::new();
+    if html.contains('\r') {
+        scan(&html.replace("\r\n", "\n").replace('\r', "\n"), &guard);
+    } else {
+        scan(html, &guard);
+    }
+    guard.tree()
+}
+
+fn parse_by_html5ever(html: &str) -> Tree {
+    let tokenizer = Tokenizer::new(Guard::new(), TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
     // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
     while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     tokenizer.end();
-    let guard = tokenizer.sink;
-    let cut = guard.cut.get();
-    let mut tree = in_document_order(guard.inner.sink.nodes.into_inner());
-    tree.cut = cut;
-    tree
+    tokenizer.sink.tree()
 }
 
 /// Stands between tokenizer and tree builder and drops what would make them quadratic.
@@ -66,6 +75,18 @@ impl TokenSink for Guard {
 }
 
 impl Guard {
+    fn new() -> Guard {
+        let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+        Guard { inner: TreeBuilder::new(Sink::default(), options), skipped: Cell::new(0), cut: Cell::new(None) }
+    }
+
+    fn tree(self) -> Tree {
+        let cut = self.cut.get();
+        let mut tree = in_document_order(self.inner.sink.nodes.into_inner());
+        tree.cut = cut;
+        tree
+    }
+
     /// Exact, but a walk: only asked where the last append was deep.
     fn open_elements(&self) -> u32 {
         let count = Count::default();
@@ -143,6 +164,7 @@ struct Handle {
 
 struct Sink {
     nodes: RefCell<Vec<Draft>>,
+    names: RefCell<HashMap<QualName, Rc<QualName>>>,
     /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
     depth: Cell<u32>,
 }
@@ -150,7 +172,7 @@ struct Sink {
 impl Default for Sink {
     fn default() -> Sink {
         let document = Draft::new(DraftKind::Other);
-        Sink { nodes: RefCell::new(vec![document]), depth: Cell::new(0) }
+        Sink { nodes: RefCell::new(vec![document]), names: RefCell::default(), depth: Cell::new(0) }
     }
 }
 
@@ -161,6 +183,17 @@ impl Draft {
 }
 
 impl Sink {
+    /// The name as all elements with it hold it.
+    fn shared(&self, name: QualName) -> Rc<QualName> {
+        let mut names = self.names.borrow_mut();
+        if let Some(known) = names.get(&name) {
+            return Rc::clone(known);
+        }
+        let made = Rc::new(name.clone());
+        names.insert(name, Rc::clone(&made));
+        made
+    }
+
     fn create(&self, kind: DraftKind) -> u32 {
         let mut nodes = self.nodes.borrow_mut();
         nodes.push(Draft::new(kind));
@@ -250,7 +283,7 @@ impl TreeSink for Sink {
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
-        let name = Rc::new(name);
+        let name = self.shared(name);
         Handle { id: self.create(DraftKind::Element(Rc::clone(&name), attributes)), name: Some(name) }
     }
 
@@ -367,6 +400,10 @@ fn in_document_order(mut drafts: Vec<Draft>) -> Tree {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
     use super::super::tree::NodeId;
     use super::*;
 
@@ -406,6 +443,85 @@ mod tests {
         check("<script>x</script><p>kept", r#"html(head(script("x")) body(p("kept")))"#);
         check("no tag\nat all", r#"html(head body(pre("no tag\nat all")))"#);
         check("", "html(head body)");
+    }
+
+    /// Everything that a page holds, as text.
+    fn whole(tree: &Tree) -> String {
+        let node = |node: NodeId| {
+            let depth = tree.ancestors(node).count();
+            match tree.kind(node) {
+                Kind::Element(element) => format!("{depth} {} {:?}", &*element.name, element.attributes),
+                Kind::Text(text) => format!("{depth} {text:?}"),
+                Kind::Document => String::new(),
+            }
+        };
+        tree.subtree(tree.root()).map(node).collect::<Vec<_>>().join("\n")
+    }
+
+    fn check_as_html5ever(html: &str) {
+        assert_eq!(whole(&parse(html)), whole(&parse_by_html5ever(html)), "{html}");
+    }
+
+    #[test]
+    fn odd_markup_is_read_as_html5ever_reads_it() {
+        for html in [
+            "<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01//EN\" 'http://x'><p><table><tr><td>x",
+            "<!doctype html system><p><table>",
+            "<!doctype><p><table>",
+            "<!doctype html public 'a' b><p><table>",
+            "<!doctype html public \"-//w3c//dtd html 4.01 transitional//",
+            "<!--><p>a<!---><p>b<!-- x --!><p>c<!-- <!-- --><p>d<!-",
+            "<?xml version='1.0'?><p></ x>y</>z<3 <",
+            "</",
+            "<a href=?a=1&b=2&copy=3&copy&lt;x&ampy title='&eacute;&#233;&#x80;&#0;&bogus;' TITLE=2 x>&copy &notit; &#150 &#;",
+            "<A HREF = 'x' / =y z= w=>t</A b=c>u<img/><br/ >",
+            "<script>a</scripty></script >b<script><!-- <script> x </script> --> y</script>c<script><!--></script>d",
+            "<style>a</p></style><title>a &amp; b</title><textarea>\n&lt;x</textarea><noscript><p>n</noscript>",
+            "<svg><![CDATA[ a <b> ]]><path/></svg><![CDATA[ c ]]>d<math><mi>x</math>",
+            "a\r\nb\rc<pre>\r\nd</pre>\u{feff}",
+            "\u{feff}<p>a\0b<plaintext>x</plaintext>&amp;",
+            "<plaintext>x</plaintext>&amp;<p>",
+            "<p a='unclosed",
+            "<p a=1",
+            "<iframe><p></iframe><xmp><b></xmp><select><option>a<p>b</select>é<ü>",
+        ] {
+            check_as_html5ever(html);
+        }
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a test that had nothing to look at says so")]
+    fn pages_of_the_corpus_are_read_as_html5ever_reads_them() {
+        let root = std::env::var_os("PIEME_CORPUS").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
+        let Ok(sites) = std::fs::read_dir(root.join("corpus")) else {
+            eprintln!("no corpus at {}: set PIEME_CORPUS", root.display());
+            return;
+        };
+        for site in sites.flatten() {
+            let Ok(bytes) = std::fs::read(site.path().join("page.html")) else { continue };
+            let html = super::super::charset::decode(&bytes, None).text;
+            assert!(whole(&parse(&html)) == whole(&parse_by_html5ever(&html)), "{}", site.path().display());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_markup_is_read_as_html5ever_reads_it(
+            parts in proptest::collection::vec(
+                prop_oneof![
+                    "[a-z<>/!&;=\"'# -]{1,6}",
+                    Just("<p>".to_owned()), Just("</p>".to_owned()), Just("<table><tr>".to_owned()),
+                    Just("<script>".to_owned()), Just("</script>".to_owned()), Just("<!--".to_owned()),
+                    Just("-->".to_owned()), Just("<a href='".to_owned()), Just("&amp".to_owned()),
+                    Just("<title>".to_owned()), Just("</title".to_owned()), Just("<!DOCTYPE html ".to_owned()),
+                    Just("PUBLIC \"".to_owned()), Just("<svg>".to_owned()), Just("<![CDATA[".to_owned()),
+                    Just("]]>".to_owned()), Just("&#x".to_owned()), Just("<style>".to_owned()), Just("\r\n".to_owned()),
+                ],
+                0..24,
+            ),
+        ) {
+            check_as_html5ever(&parts.concat());
+        }
     }
 
     #[test]

@@ -3,9 +3,13 @@
 //! Whatever a row of a list is (an element, several siblings, some lines of a listing), it is a stretch of these tokens:
 //! a [`Span`]. Scripts, styles and the like leave no tokens, nor does white space.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::cell::OnceCell;
+use std::hash::{BuildHasher, Hash, Hasher};
 
-use super::tree::{Kind, NodeId, Tree, collapse, is_blank};
+use foldhash::quality::FixedState;
+use html5ever::{LocalName, local_name};
+
+use super::tree::{Collapsed, Kind, NodeId, Tree, collapse, is_blank};
 
 /// A stretch of tokens: `start` is the first, `stop` one past the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,15 +48,31 @@ pub struct Tokens<'t> {
     spans: Vec<Span>,
     /// `weights[i]` = text weight before token i.
     weights: Vec<u32>,
-    /// Of each token: a fingerprint of its text, 0 for tags.
-    prints: Vec<u64>,
+    /// Of each token: a fingerprint of its text, 0 for tags. Only learning asks for them.
+    prints: OnceCell<Vec<u64>>,
+    words: OnceCell<Words>,
+}
+
+/// The texts of all tokens, white space collapsed, one behind the other: learning reads each many times.
+struct Words {
+    text: String,
+    /// Of each token: where its words end, and whether blanks stand before and behind them.
+    ends: Vec<(u32, bool, bool)>,
 }
 
 impl<'t> Tokens<'t> {
     pub fn new(tree: &'t Tree) -> Tokens<'t> {
         let empty = Span { start: 0, stop: 0 };
-        let mut tokens =
-            Tokens { tree, list: Vec::new(), spans: vec![empty; tree.len()], weights: vec![0], prints: Vec::new() };
+        // As a rule most nodes are elements with two tokens, or white space with none.
+        let mut tokens = Tokens {
+            tree,
+            list: Vec::with_capacity(tree.len()),
+            spans: vec![empty; tree.len()],
+            weights: Vec::with_capacity(tree.len() + 1),
+            prints: OnceCell::new(),
+            words: OnceCell::new(),
+        };
+        tokens.weights.push(0);
         // Nodes whose close token is still to come, the innermost last; `true` inside <pre>.
         let mut open: Vec<(NodeId, bool)> = Vec::new();
         let mut at = NodeId(1);
@@ -68,8 +88,8 @@ impl<'t> Tokens<'t> {
                     continue;
                 }
                 Kind::Element(element) => {
-                    tokens.push(TokenKind::Open, at, (0, 0), "");
-                    open.push((at, in_pre || matches!(&*element.name, "pre" | "xmp" | "plaintext" | "listing")));
+                    tokens.push(TokenKind::Open, at, (0, 0), 0);
+                    open.push((at, in_pre || is_listing(&element.name)));
                 }
                 Kind::Text(text) if in_pre => tokens.push_lines(at, text),
                 Kind::Text(text) => tokens.push_text(at, text, 0, text.len()),
@@ -101,13 +121,23 @@ impl<'t> Tokens<'t> {
 
     /// Equal texts have equal prints.
     pub fn print(&self, token: u32) -> u64 {
-        self.prints[token as usize]
+        let print = |token: &Token| if token.kind == TokenKind::Text { print(self.raw(token)) } else { 0 };
+        self.prints.get_or_init(|| self.list.iter().map(print).collect())[token as usize]
     }
 
     /// The text as it stands in the page, white space and all; `""` for a tag.
     pub fn raw(&self, token: &Token) -> &'t str {
         let text = self.tree.own_text(token.node).unwrap_or("");
         &text[token.text.0 as usize..token.text.1 as usize]
+    }
+
+    /// Puts a text token's words behind those that are there.
+    pub fn push_words(&self, token: u32, out: &mut Collapsed) {
+        let words = self.words.get_or_init(|| Words::of(self));
+        let place = token as usize;
+        let start = place.checked_sub(1).map_or(0, |before| words.ends[before].0);
+        let (end, before, behind) = words.ends[place];
+        out.push_collapsed(&words.text[start as usize..end as usize], before, behind);
     }
 
     /// The tokens as a person can read them, one a line.
@@ -141,7 +171,7 @@ impl<'t> Tokens<'t> {
         while let Some(&(node, _)) = open.last()
             && self.tree.end(node) <= next
         {
-            self.push(TokenKind::Close, node, (0, 0), "");
+            self.push(TokenKind::Close, node, (0, 0), 0);
             self.spans[node.index()].stop = self.list.len() as u32;
             open.pop();
         }
@@ -151,7 +181,7 @@ impl<'t> Tokens<'t> {
         let mut from = 0;
         for (place, _) in text.match_indices('\n') {
             self.push_text(node, text, from, place);
-            self.push(TokenKind::Line, node, (0, 0), "");
+            self.push(TokenKind::Line, node, (0, 0), 0);
             from = place + 1;
         }
         self.push_text(node, text, from, text.len());
@@ -160,36 +190,69 @@ impl<'t> Tokens<'t> {
 
     fn push_text(&mut self, node: NodeId, text: &str, from: usize, to: usize) {
         let part = &text[from..to];
-        if !part.chars().all(is_blank) {
-            self.push(TokenKind::Text, node, (from as u32, to as u32), part);
+        if let Some(weight) = weigh(part) {
+            self.push(TokenKind::Text, node, (from as u32, to as u32), weight);
             self.spans[node.index()].stop = self.list.len() as u32;
         }
     }
 
-    fn push(&mut self, kind: TokenKind, node: NodeId, text: (u32, u32), content: &str) {
+    fn push(&mut self, kind: TokenKind, node: NodeId, text: (u32, u32), weight: u32) {
         let before = *self.weights.last().expect("weights start with one entry");
-        let (weight, print) = if kind == TokenKind::Text { weigh(content) } else { (0, 0) };
         self.list.push(Token { kind, node, text });
         self.weights.push(before + weight);
-        self.prints.push(print);
     }
 }
 
-/// Length up to the cap, and a fingerprint of the words.
-fn weigh(text: &str) -> (u32, u64) {
-    let mut hasher = DefaultHasher::new();
+impl Words {
+    fn of(tokens: &Tokens<'_>) -> Words {
+        let mut text = String::new();
+        let mut ends = Vec::with_capacity(tokens.list.len());
+        for token in &tokens.list {
+            let raw = if token.kind == TokenKind::Text { tokens.raw(token) } else { "" };
+            let mut words = Collapsed::behind(text);
+            words.push(raw);
+            text = words.text;
+            ends.push((text.len() as u32, raw.starts_with(is_blank), raw.ends_with(is_blank)));
+        }
+        Words { text, ends }
+    }
+}
+
+/// Length up to the cap, white space collapsed; nothing where there is only white space.
+fn weigh(text: &str) -> Option<u32> {
     let mut length = 0;
     for word in text.split(is_blank).filter(|word| !word.is_empty()) {
-        word.hash(&mut hasher);
-        if length < MAX_WEIGHT {
-            length += word.chars().count() + usize::from(length > 0);
+        length += word.chars().count() + usize::from(length > 0);
+        if length >= MAX_WEIGHT {
+            break;
         }
     }
-    (length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF, hasher.finish())
+    (length > 0).then_some(length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF)
 }
 
-fn is_left_out(tag: &str) -> bool {
-    matches!(tag, "script" | "style" | "noscript" | "template" | "head" | "iframe" | "svg" | "select")
+/// A fingerprint of the words.
+fn print(text: &str) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    text.split(is_blank).filter(|word| !word.is_empty()).for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
+}
+
+fn is_listing(tag: &LocalName) -> bool {
+    matches!(*tag, local_name!("pre") | local_name!("xmp") | local_name!("plaintext") | local_name!("listing"))
+}
+
+fn is_left_out(tag: &LocalName) -> bool {
+    matches!(
+        *tag,
+        local_name!("script")
+            | local_name!("style")
+            | local_name!("noscript")
+            | local_name!("template")
+            | local_name!("head")
+            | local_name!("iframe")
+            | local_name!("svg")
+            | local_name!("select")
+    )
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Nodes stand in document order, so a node's descendants are the ids right behind it, up to [`Tree::end`]. That makes
 //! “is it inside”, “what comes next” and “which stretch of the page is this” questions about two numbers.
 
-use html5ever::LocalName;
+use html5ever::{LocalName, local_name};
 
 use super::build;
 
@@ -111,7 +111,13 @@ impl Tree {
     }
 
     pub fn classes(&self, node: NodeId) -> impl Iterator<Item = &str> {
-        self.attribute(node, "class").unwrap_or("").split_ascii_whitespace()
+        self.class(node).unwrap_or("").split_ascii_whitespace()
+    }
+
+    /// The class attribute as it stands.
+    pub fn class(&self, node: NodeId) -> Option<&str> {
+        let attributes = &self.element(node)?.attributes;
+        attributes.iter().find(|(key, _)| *key == local_name!("class")).map(|(_, value)| &**value)
     }
 
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
@@ -186,14 +192,65 @@ impl Tree {
 
 /// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
 pub fn collapse(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for word in text.split(is_blank).filter(|word| !word.is_empty()) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
+    let mut out = Collapsed::default();
+    out.push(text);
+    out.text
+}
+
+/// Text put together piece by piece, collapsed as it grows: a word may begin in one piece and end in the next.
+#[derive(Default)]
+pub struct Collapsed {
+    pub text: String,
+    /// Where this text begins in `text`.
+    from: usize,
+    parted: bool,
+}
+
+impl Collapsed {
+    /// A new text behind another, without a blank between them.
+    pub fn behind(text: String) -> Collapsed {
+        let from = text.len();
+        Collapsed { text, from, parted: false }
     }
-    out
+
+    /// A piece that is collapsed already; `before` and `behind` say where it had blanks.
+    pub fn push_collapsed(&mut self, piece: &str, before: bool, behind: bool) {
+        self.parted |= before;
+        if !piece.is_empty() {
+            self.push_word(piece);
+        }
+        self.parted |= behind;
+    }
+
+    pub fn push(&mut self, piece: &str) {
+        let mut word: Option<usize> = None;
+        for (at, c) in piece.char_indices() {
+            if !is_blank(c) {
+                word = word.or(Some(at));
+            } else {
+                if let Some(start) = word.take() {
+                    self.push_word(&piece[start..at]);
+                }
+                self.parted = true;
+            }
+        }
+        if let Some(start) = word {
+            self.push_word(&piece[start..]);
+        }
+    }
+
+    /// What comes next is another word.
+    pub fn part(&mut self) {
+        self.parted = true;
+    }
+
+    fn push_word(&mut self, word: &str) {
+        if self.parted && self.text.len() > self.from {
+            self.text.push(' ');
+        }
+        self.parted = false;
+        self.text.push_str(word);
+    }
 }
 
 pub fn is_blank(c: char) -> bool {

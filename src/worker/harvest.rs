@@ -111,8 +111,8 @@ impl Observer for Harvest<'_> {
             self.learn(tree);
         }
         let Some(template) = &self.template else { return 0 };
-        let extraction = extract::extract(template, tree);
-        let table = extract::named(extraction.visible(template), &self.assignment.task.columns);
+        let extraction = extract::records(template, tree);
+        let table = extract::named(extraction.table, &self.assignment.task.columns);
         if index == 0 {
             self.any_list = !table.rows.is_empty() || induce::has_list(tree);
         }

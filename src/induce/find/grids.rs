@@ -1,6 +1,6 @@
 //! Records under several parents: cells of a grid, rows spread over wrappers.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::siblings::grouped;
 use super::{Finder, Found, View};

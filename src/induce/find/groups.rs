@@ -1,6 +1,6 @@
 //! Several siblings a record: a symbol that comes back is the head, and a row runs from one head to the next.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::siblings::{Items, grouped};
 use super::{Finder, Found, View};

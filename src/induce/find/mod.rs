@@ -10,11 +10,12 @@ pub mod cycles;
 pub mod repeats;
 mod pattern;
 
-use std::collections::HashSet;
-
 pub use lines::lines as listing_lines;
 pub use shape::View;
 
+use foldhash::{HashSet, HashSetExt};
+
+use crate::page::NodeId;
 use crate::page::tokens::Span;
 
 /// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines, or,
@@ -63,7 +64,7 @@ impl Finder {
 }
 
 /// A list holds at least this share of the page's text; below it stand thousands of inner lists (learn-notes 2.2, 7).
-const MIN_COVERAGE: f64 = 0.01;
+pub const MIN_COVERAGE: f64 = 0.01;
 
 /// All row sets that the page's tree offers: at least two rows each, every row with text, none twice.
 pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
@@ -83,6 +84,15 @@ pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
     grids::find(view, &mut found);
     lines::find(view, &mut found);
     found.sets
+}
+
+/// The records of several siblings under these parents.
+pub fn groups_under(view: &View<'_>, parents: &[NodeId]) -> Vec<Vec<Span>> {
+    let mut found = Found::new(view);
+    for &parent in parents {
+        groups::find(view, &siblings::Items::of(view, parent), &mut found);
+    }
+    found.sets.into_iter().map(|set| set.rows).collect()
 }
 
 /// Collects row sets and drops what is no list.

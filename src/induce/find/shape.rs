@@ -1,6 +1,8 @@
 //! What a node looks like from above: its tag, its classes, and the tag paths that lead down from it.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};
@@ -19,6 +21,12 @@ pub const TEXT: Tag = 0;
 /// A page with the shapes of its nodes.
 pub struct View<'t> {
     pub tokens: Tokens<'t>,
+    /// Found when first asked for: who knows where the rows are never asks.
+    looks: OnceCell<Looks>,
+}
+
+/// Tag, shape and classes of each node, as numbers.
+struct Looks {
     tags: Vec<Tag>,
     shapes: Vec<u32>,
     classes: Vec<u32>,
@@ -28,26 +36,11 @@ pub struct View<'t> {
 
 impl<'t> View<'t> {
     pub fn new(tree: &'t Tree) -> View<'t> {
-        let tokens = Tokens::new(tree);
-        let mut tag_ids: HashMap<&str, Tag> = HashMap::from([("", TEXT)]);
-        let mut class_ids: HashMap<&str, u32> = HashMap::new();
-        let mut class_sets = Sets::default();
-        let mut tags = Vec::with_capacity(tree.len());
-        let mut classes = Vec::with_capacity(tree.len());
-        for node in tree.subtree(tree.root()) {
-            let next = tag_ids.len() as Tag;
-            tags.push(*tag_ids.entry(tree.tag(node)).or_insert(next));
-            let set = tree
-                .classes(node)
-                .map(|class| {
-                    let next = class_ids.len() as u32;
-                    *class_ids.entry(class).or_insert(next)
-                })
-                .collect();
-            classes.push(class_sets.intern(set));
-        }
-        let (shapes, shape_sets) = shapes_of(&tokens, &tags);
-        View { tokens, tags, shapes, classes, shape_sets, class_sets }
+        View { tokens: Tokens::new(tree), looks: OnceCell::new() }
+    }
+
+    fn looks(&self) -> &Looks {
+        self.looks.get_or_init(|| Looks::new(&self.tokens))
     }
 
     pub fn tree(&self) -> &'t Tree {
@@ -55,16 +48,16 @@ impl<'t> View<'t> {
     }
 
     pub fn tag(&self, node: NodeId) -> Tag {
-        self.tags[node.index()]
+        self.looks().tags[node.index()]
     }
 
     /// Equal numbers mean equal sets of classes.
     pub fn class_set(&self, node: NodeId) -> u32 {
-        self.classes[node.index()]
+        self.looks().classes[node.index()]
     }
 
     pub fn shape_len(&self, node: NodeId) -> usize {
-        self.shape_sets.get(self.shapes[node.index()]).len()
+        self.looks().shape_len(node)
     }
 
     pub fn span(&self, node: NodeId) -> Span {
@@ -80,7 +73,7 @@ impl<'t> View<'t> {
     }
 
     pub fn shape_overlap(&self, a: NodeId, b: NodeId) -> f64 {
-        self.shape_sets.jaccard(self.shapes[a.index()], self.shapes[b.index()])
+        self.looks().shape_overlap(a, b)
     }
 
     /// 0 when the tags differ, else how much of shape and classes is shared.
@@ -89,8 +82,9 @@ impl<'t> View<'t> {
             return 0.0;
         }
         let (class_a, class_b) = (self.class_set(a), self.class_set(b));
-        let none = self.class_sets.get(class_a).is_empty() && self.class_sets.get(class_b).is_empty();
-        let by_class = if none { 0.5 } else { self.class_sets.jaccard(class_a, class_b) };
+        let sets = &self.looks().class_sets;
+        let none = sets.get(class_a).is_empty() && sets.get(class_b).is_empty();
+        let by_class = if none { 0.5 } else { sets.jaccard(class_a, class_b) };
         0.8 * self.shape_overlap(a, b) + 0.2 * by_class
     }
 
@@ -100,7 +94,7 @@ impl<'t> View<'t> {
         let mut seen: HashMap<(Tag, u32, u32), u32> = HashMap::new();
         let mut clusters = Vec::with_capacity(nodes.len());
         for &node in nodes {
-            let key = (self.tag(node), self.shapes[node.index()], self.class_set(node));
+            let key = (self.tag(node), self.looks().shapes[node.index()], self.class_set(node));
             let cluster = *seen.entry(key).or_insert_with(|| {
                 let near = leaders.iter().enumerate().map(|(i, &leader)| (self.alike(leader, node), i));
                 let best = near.fold((0.0, 0), |best, it| if it.0 > best.0 { it } else { best });
@@ -116,6 +110,41 @@ impl<'t> View<'t> {
             clusters.push(cluster);
         }
         clusters
+    }
+}
+
+impl Looks {
+    fn new(tokens: &Tokens<'_>) -> Looks {
+        let tree = tokens.tree;
+        let mut tag_ids: HashMap<&str, Tag> = HashMap::from_iter([("", TEXT)]);
+        let mut class_ids: HashMap<&str, u32> = HashMap::new();
+        let mut class_sets = Sets::default();
+        // Equal attributes are equal sets: as a rule a page has few.
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let mut tags = Vec::with_capacity(tree.len());
+        let mut classes = Vec::with_capacity(tree.len());
+        for node in tree.subtree(tree.root()) {
+            let next = tag_ids.len() as Tag;
+            tags.push(*tag_ids.entry(tree.tag(node)).or_insert(next));
+            let set = *known.entry(tree.class(node).unwrap_or("")).or_insert_with(|| {
+                let number = |class| {
+                    let next = class_ids.len() as u32;
+                    *class_ids.entry(class).or_insert(next)
+                };
+                class_sets.intern(tree.classes(node).map(number).collect())
+            });
+            classes.push(set);
+        }
+        let (shapes, shape_sets) = shapes_of(tokens, &tags);
+        Looks { tags, shapes, classes, shape_sets, class_sets }
+    }
+
+    fn shape_len(&self, node: NodeId) -> usize {
+        self.shape_sets.get(self.shapes[node.index()]).len()
+    }
+
+    fn shape_overlap(&self, a: NodeId, b: NodeId) -> f64 {
+        self.shape_sets.jaccard(self.shapes[a.index()], self.shapes[b.index()])
     }
 }
 

@@ -1,7 +1,8 @@
 //! One sibling a record: children of one parent, by shape, by tag, by tag and classes.
 
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::{Finder, Found, View};
 use crate::page::NodeId;
