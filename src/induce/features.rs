@@ -3,6 +3,8 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::find::{RowSet, View};
+use super::marks::{MarkMap, Marks};
+use super::sections;
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
@@ -37,6 +39,11 @@ pub struct Features {
     pub titled: bool,
     /// Rows of two or three tables of different lengths: more likely several lists than one.
     pub joined: bool,
+    pub marks: Marks,
+    /// Share of rows that are sections: most of their text is a list of its own.
+    pub sections: f64,
+    /// Somewhere above stands a menu, a footer, a filter, or what is not shown at first.
+    pub aside: bool,
 }
 
 /// Measures row sets of one page; keeps what they share.
@@ -46,12 +53,25 @@ pub struct Meter<'v, 't> {
     paths: HashMap<(u32, u32), u32>,
     /// Of each path of the row at hand: how many times it has come. Kept for its room only.
     ordinals: HashMap<u32, u32>,
+    marks: MarkMap,
+    aside: HashMap<NodeId, bool>,
 }
 
 impl<'v, 't> Meter<'v, 't> {
     pub fn new(view: &'v View<'t>) -> Meter<'v, 't> {
         let page_weight = f64::from(view.tokens.weight(view.tokens.all()).max(1));
-        Meter { view, page_weight, paths: HashMap::new(), ordinals: HashMap::new() }
+        Meter {
+            view,
+            page_weight,
+            paths: HashMap::new(),
+            ordinals: HashMap::new(),
+            marks: MarkMap::new(view),
+            aside: HashMap::new(),
+        }
+    }
+
+    pub fn view(&self) -> &'v View<'t> {
+        self.view
     }
 
     pub fn measure(&mut self, set: &RowSet) -> Features {
@@ -71,6 +91,9 @@ impl<'v, 't> Meter<'v, 't> {
             rotation: set.rotation,
             titled: self.titled(&set.rows),
             joined: self.joined(&set.rows),
+            marks: self.marks.of(self.view, &sample),
+            sections: sections::share(self.view, &sample),
+            aside: self.aside(set),
         }
     }
 
@@ -122,9 +145,14 @@ impl<'v, 't> Meter<'v, 't> {
         RowSlots { slots, print }
     }
 
+    /// Of the first row and of the last: a list may begin with a box that stands elsewhere.
     fn navigation(&self, set: &RowSet) -> f64 {
+        f64::max(self.row_navigation(set.rows[0]), self.row_navigation(set.rows[set.rows.len() - 1]))
+    }
+
+    fn row_navigation(&self, row: Span) -> f64 {
         let tree = self.view.tree();
-        let first = self.view.tokens.list[set.rows[0].start as usize].node;
+        let first = self.view.tokens.list[row.start as usize].node;
         let above: Vec<NodeId> = std::iter::once(first).chain(tree.ancestors(first)).take(7).collect();
         let is_tagged =
             |&(_, &node): &(usize, &NodeId)| matches!(tree.tag(node), "nav" | "footer" | "header" | "aside");
@@ -133,6 +161,26 @@ impl<'v, 't> Meter<'v, 't> {
         let by_tag = tagged.map_or(0.0, |(steps, _)| if steps <= 4 { 1.0 } else { 0.6 });
         let by_name = named.map_or(0.0, |(steps, _)| if steps <= 3 { 1.0 } else { 0.5 });
         f64::max(by_tag, by_name)
+    }
+
+    /// Asked of every set and answered by ancestors that many share: each is looked at once.
+    fn aside(&mut self, set: &RowSet) -> bool {
+        let tree = self.view.tree();
+        let first = self.view.tokens.list[set.rows[0].start as usize].node;
+        let mut above: Vec<NodeId> = Vec::new();
+        let mut aside = false;
+        for node in tree.ancestors(first) {
+            if let Some(&known) = self.aside.get(&node) {
+                aside = known;
+                break;
+            }
+            above.push(node);
+        }
+        for &node in above.iter().rev() {
+            aside = aside || is_aside(self.view, node);
+            self.aside.insert(node, aside);
+        }
+        aside
     }
 
     /// The rows are `<tr>`, and their table has `<th>` in a row that is none of them.
@@ -332,9 +380,23 @@ const NAVIGATION_WORDS: [&str; 26] = [
     "tabs",
 ];
 
+/// Fewer words for any depth: “header” and “widget” name whole pages too.
+const ASIDE_WORDS: [&str; 9] =
+    ["nav", "menu", "footer", "sidebar", "facet", "filter", "refine", "dropdown", "breadcrumb"];
+
 fn is_named_navigation(view: &View<'_>, node: NodeId) -> bool {
+    is_named(view, node, &NAVIGATION_WORDS)
+}
+
+fn is_aside(view: &View<'_>, node: NodeId) -> bool {
+    let tree = view.tree();
+    let hidden = tree.attribute(node, "style").is_some_and(|style| style.replace(' ', "").contains("display:none"));
+    hidden || matches!(tree.tag(node), "nav" | "footer" | "aside") || is_named(view, node, &ASIDE_WORDS)
+}
+
+fn is_named(view: &View<'_>, node: NodeId, words: &[&str]) -> bool {
     let tree = view.tree();
     let names = tree.classes(node).chain(tree.attribute(node, "id"));
     let mut names = names.map(str::to_ascii_lowercase);
-    names.any(|name| NAVIGATION_WORDS.iter().any(|word| name.contains(word)))
+    names.any(|name| words.iter().any(|word| name.contains(word)))
 }

@@ -43,13 +43,11 @@ pub struct Fit {
 
 /// Lays every variant over the page and keeps the one that gains most.
 pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
-    // What a person said about the rows is heard on the long way.
-    if template.variants.iter().any(|variant| variant.rule.is_some()) {
-        return fit_fully(template, view);
+    match template.variants.as_slice() {
+        [variant] if variant.rule.is_none() => fit_directly(variant, 0, view).or_else(|| fit_fully(template, view)),
+        // What a person said about the rows is heard on the long way, and several formats are told apart there.
+        _ => fit_fully(template, view),
     }
-    let variants = template.variants.iter().enumerate();
-    most_gained(variants.filter_map(|(i, variant)| fit_directly(variant, i, view)))
-        .or_else(|| fit_fully(template, view))
 }
 
 /// The long way: over all row sets of the page.

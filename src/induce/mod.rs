@@ -3,7 +3,10 @@
 pub mod find;
 mod lcs;
 mod star;
+mod marks;
+mod sections;
 mod features;
+mod odd;
 mod rank;
 pub mod leaf;
 mod profile;

@@ -8,46 +8,100 @@ use crate::page::NodeId;
 
 const MIN_CELLS: usize = 3;
 
-/// Nodes with the same tag path from the root, alike, under at least two parents. Each set is offered as it is, and
-/// widened to the outermost ancestors that stand one to one with the nodes: that brings in the picture beside the text.
+/// Nodes with the same tag path from the root, alike, under at least two parents; once more where the classes and ids above
+/// are the same too (the list beside a menu of the same tags), and nodes of one class wherever they stand. Each set is
+/// offered as it is, and widened to the outermost ancestors that stand one to one with the nodes: that brings in the
+/// picture beside the text.
 pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
-    for nodes in by_path(view) {
-        let weight: u32 = nodes.iter().map(|&node| view.tokens.weight(view.span(node))).sum();
-        if nodes.len() < MIN_CELLS || f64::from(weight) < found.min_weight || parents(view, &nodes) < 2 {
-            continue;
+    for nodes in by_path(view, |_| 0) {
+        if is_spread(view, found, &nodes) {
+            offer_clusters(view, &nodes, found);
+            // Records of several kinds in one list: what is no record among them is seen row by row later.
+            offer(view, &nodes, found);
         }
-        let clusters = view.clusters(&nodes);
-        let all: Vec<usize> = (0..nodes.len()).collect();
-        for group in grouped(&all, |i| clusters[i]) {
-            let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
-            if cells.len() < MIN_CELLS || parents(view, &cells) < 2 {
-                continue;
-            }
-            let widened = widen(view, &cells);
-            found.add(Finder::Grid, cells.iter().map(|&node| view.span(node)), 0.0);
-            found.add(Finder::Grid, widened.iter().map(|&node| view.span(node)), 0.0);
+    }
+    let mut marks: HashMap<(u32, &str), u32> = HashMap::new();
+    let mark = |node: NodeId| {
+        let next = marks.len() as u32;
+        let id = view.tree().attribute(node, "id").unwrap_or("");
+        *marks.entry((view.class_set(node), id)).or_insert(next)
+    };
+    for nodes in by_path(view, mark) {
+        if is_spread(view, found, &nodes) {
+            offer_clusters(view, &nodes, found);
+            offer(view, &nodes, found);
+        }
+    }
+    for nodes in by_class(view) {
+        if is_spread(view, found, &nodes) {
+            offer(view, &nodes, found);
         }
     }
 }
 
-fn by_path(view: &View<'_>) -> Vec<Vec<NodeId>> {
+fn is_spread(view: &View<'_>, found: &Found<'_, '_>, nodes: &[NodeId]) -> bool {
+    let weight: u32 = nodes.iter().map(|&node| view.tokens.weight(view.span(node))).sum();
+    nodes.len() >= MIN_CELLS && f64::from(weight) >= found.min_weight && parents(view, nodes) >= 2
+}
+
+fn offer_clusters(view: &View<'_>, nodes: &[NodeId], found: &mut Found<'_, '_>) {
+    let clusters = view.clusters(nodes);
+    let all: Vec<usize> = (0..nodes.len()).collect();
+    for group in grouped(&all, |i| clusters[i]) {
+        let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
+        if cells.len() >= MIN_CELLS && parents(view, &cells) >= 2 {
+            offer(view, &cells, found);
+        }
+    }
+}
+
+fn offer(view: &View<'_>, cells: &[NodeId], found: &mut Found<'_, '_>) {
+    let widened = widen(view, cells);
+    found.add(Finder::Grid, cells.iter().map(|&node| view.span(node)), 0.0);
+    found.add(Finder::Grid, widened.iter().map(|&node| view.span(node)), 0.0);
+}
+
+/// Elements with text, by the tags on the way from the root and what `mark` says of each of those above.
+fn by_path(view: &View<'_>, mut mark: impl FnMut(NodeId) -> u32) -> Vec<Vec<NodeId>> {
     let tree = view.tree();
-    let mut ids: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut ids: HashMap<(u32, u32, u32), u32> = HashMap::new();
+    let mut ways: HashMap<(u32, u32), usize> = HashMap::new();
     let mut paths = vec![0; tree.len()];
-    let mut nodes: Vec<Vec<NodeId>> = vec![Vec::new()];
+    let mut nodes: Vec<Vec<NodeId>> = Vec::new();
     for node in tree.subtree(tree.root()).skip(1) {
         if tree.element(node).is_none() {
             continue;
         }
         let above = tree.parent(node).map_or(0, |parent| paths[parent.index()]);
-        let next = nodes.len() as u32;
-        let path = *ids.entry((above, view.tag(node))).or_insert(next);
-        paths[node.index()] = path;
-        if path == next {
-            nodes.push(Vec::new());
-        }
+        let next = ids.len() as u32 + 1;
+        paths[node.index()] = *ids.entry((above, view.tag(node), mark(node))).or_insert(next);
         if view.tokens.weight(view.span(node)) > 0 {
-            nodes[path as usize].push(node);
+            let way = *ways.entry((above, view.tag(node))).or_insert_with(|| {
+                nodes.push(Vec::new());
+                nodes.len() - 1
+            });
+            nodes[way].push(node);
+        }
+    }
+    nodes
+}
+
+/// Elements with text, by tag and classes; of nested ones the outermost.
+fn by_class(view: &View<'_>) -> Vec<Vec<NodeId>> {
+    let tree = view.tree();
+    let mut places: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut nodes: Vec<Vec<NodeId>> = Vec::new();
+    for node in tree.subtree(tree.root()).skip(1) {
+        let bare = tree.classes(node).next().is_none();
+        if bare || view.tokens.weight(view.span(node)) == 0 {
+            continue;
+        }
+        let place = *places.entry((view.tag(node), view.class_set(node))).or_insert_with(|| {
+            nodes.push(Vec::new());
+            nodes.len() - 1
+        });
+        if nodes[place].last().is_none_or(|&last| !tree.contains(last, node)) {
+            nodes[place].push(node);
         }
     }
     nodes

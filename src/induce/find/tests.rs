@@ -76,3 +76,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn teasers_of_one_class_in_unlike_places_are_one_row_set() {
+    let teaser = |name: &str| format!("<div class=teaser><h3>{name}</h3><p>what it says of {name}</p></div>");
+    let html = format!(
+        "<main>{}<section>{}</section><section><div>{}{}</div></section></main>",
+        teaser("one"),
+        teaser("two"),
+        teaser("three"),
+        teaser("four")
+    );
+    let tree = Tree::parse(&html);
+    let view = View::new(&tree);
+    let teasers: Vec<_> = tree
+        .elements("div")
+        .filter(|&node| tree.classes(node).any(|class| class == "teaser"))
+        .map(|node| view.span(node))
+        .collect();
+    assert!(super::row_sets(&view).iter().any(|set| set.rows == teasers));
+}
+
+#[test]
+fn a_list_is_told_from_a_menu_of_the_same_tags_by_what_is_named_above() {
+    let list = |words: [&str; 2]| words.map(|word| format!("<ul><li><a>{word} x</a><li><a>{word} y</a></ul>")).concat();
+    let html = format!("<div id=menu>{}</div><div id=list>{}</div>", list(["go", "see"]), list(["case", "court"]));
+    let tree = Tree::parse(&html);
+    let view = View::new(&tree);
+    let cases: Vec<_> = tree.elements("li").skip(4).map(|node| view.span(node)).collect();
+    assert!(super::row_sets(&view).iter().any(|set| set.rows == cases));
+}

@@ -1,0 +1,92 @@
+//! Rows that are sections: a heading over a list of its own (the cases of one day, the links of one menu).
+
+use super::find::View;
+use crate::page::NodeId;
+use crate::page::tokens::{Span, TokenKind};
+
+/// A list inside a row that makes it a section: so many items …
+const MIN_ITEMS: usize = 3;
+/// … or two where each has as much inside as a record has: the cells of a grid's short line …
+const MIN_RICH_ITEMS: usize = 2;
+const RICH: usize = 5;
+/// … alike in shape …
+const ALIKE: f64 = 0.7;
+/// … with so much of the row's text. The tags or the offers of one record hold less.
+const MOST: f64 = 0.6;
+/// Items looked at in one parent.
+const MAX_ITEMS: usize = 200;
+
+/// Share of the rows that are sections.
+pub fn share(view: &View<'_>, rows: &[Span]) -> f64 {
+    let sections = rows.iter().filter(|&&row| is_section(view, row)).count();
+    sections as f64 / rows.len().max(1) as f64
+}
+
+fn is_section(view: &View<'_>, row: Span) -> bool {
+    let most = MOST * f64::from(view.tokens.weight(row));
+    let mut items = items_of(view, row);
+    loop {
+        let Some(&heaviest) = items.iter().max_by_key(|&&node| view.tokens.weight(view.span(node))) else {
+            return false;
+        };
+        let alike: Vec<NodeId> = items.iter().copied().filter(|&node| is_like(view, heaviest, node)).collect();
+        let weight: u32 = alike.iter().map(|&node| view.tokens.weight(view.span(node))).sum();
+        let enough = if view.shape_len(heaviest) >= RICH { MIN_RICH_ITEMS } else { MIN_ITEMS };
+        if alike.len() >= enough && f64::from(weight) >= most {
+            return is_record(view, heaviest);
+        }
+        if f64::from(view.tokens.weight(view.span(heaviest))) < most {
+            return false;
+        }
+        items = view.items(heaviest).take(MAX_ITEMS).collect();
+    }
+}
+
+/// The siblings that the row is made of.
+fn items_of(view: &View<'_>, row: Span) -> Vec<NodeId> {
+    let first = view.tokens.list[row.start as usize].node;
+    let next = |&node: &NodeId| view.tree().sibling_after(node);
+    let inside = |&node: &NodeId| view.span(node).stop <= row.stop;
+    std::iter::successors(Some(first), next).take(MAX_ITEMS).take_while(inside).collect()
+}
+
+fn is_like(view: &View<'_>, a: NodeId, b: NodeId) -> bool {
+    view.tag(a) == view.tag(b) && view.shape_overlap(a, b) >= ALIKE
+}
+
+/// A cell or a bare word is no record; a cell with several texts may be.
+fn is_record(view: &View<'_>, node: NodeId) -> bool {
+    let texts = view.tokens.slice(view.span(node)).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let is_cell = matches!(view.tree().tag(node), "td" | "th" | "dd" | "dt" | "p" | "br");
+    view.shape_len(node) >= 3 && (texts >= 2 || !is_cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::Tree;
+
+    fn check(html: &str, tag: &str, expected: f64) {
+        let tree = Tree::parse(html);
+        let view = View::new(&tree);
+        let rows: Vec<Span> = tree.elements(tag).map(|node| view.span(node)).collect();
+        assert_eq!(share(&view, &rows), expected);
+    }
+
+    #[test]
+    fn a_day_with_its_cases_is_a_section() {
+        let day = "<div><h3>Monday</h3><ul><li><a>Case of A</a><li><a>Case of B</a><li><a>Case of C</a></ul></div>";
+        check(&day.repeat(3), "div", 1.0);
+    }
+
+    #[test]
+    fn a_record_with_its_tags_is_none() {
+        let record = "<div><h3>A long title of a book, and who wrote it when</h3><ul><li><a>x</a><li><a>y</a><li><a>z</a></ul></div>";
+        check(&record.repeat(3), "div", 0.0);
+    }
+
+    #[test]
+    fn a_line_of_linked_cells_is_none() {
+        check("<table><tr><td><a>one</a><td><a>two</a><td><a>three</a></table>", "tr", 0.0);
+    }
+}
