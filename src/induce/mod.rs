@@ -20,12 +20,16 @@ mod offset;
 pub mod enclose;
 pub mod label;
 pub mod help;
+pub mod record_page;
+pub mod merge;
+pub mod list_and_detail;
 
 use align::align;
 use columns::{Filler, LaidRow};
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
 use leaf::{Leaf, Paths, leaves};
+pub use list_and_detail::{Detail, ListAndDetail, learn_with_details};
 use rank::Ranked;
 pub use template::Template;
 

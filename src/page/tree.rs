@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn parts_of_pages_stand_side_by_side_as_they_were() {
-        let pages = [Tree::parse("<p>x<div id=a>one <b>two</b></div>"), Tree::parse("<main><div id=b>three</div></main>")];
+        let pages =
+            [Tree::parse("<p>x<div id=a>one <b>two</b></div>"), Tree::parse("<main><div id=b>three</div></main>")];
         let part = |tree: &Tree| tree.elements("div").next().expect("each page has one");
         let both = Tree::side_by_side(pages.iter().map(|page| (page, part(page))));
         let parts: Vec<NodeId> = both.children(both.root()).collect();

@@ -9,7 +9,7 @@ mod model;
 mod probability;
 mod rows;
 
-pub use observe::{Extract, Sighting};
+pub use observe::{Extract, Index, MAX_DETAILS, Sighting};
 pub use rows::{agreement, row_sets};
 
 use super::View;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::words::{ALPHANUMERIC, Word, words};
+use super::words::{ALPHANUMERIC, Word, words, words_of};
+use crate::induce::leaf::fingerprint;
 use crate::page::tokens::{Span, Tokens};
 
 /// Extracts of one list page that are looked at.
@@ -79,13 +80,13 @@ fn span_of(run: &[Word]) -> Span {
 }
 
 /// The words of a page by value: separators on it do not count, so “John Smith” is seen in “John<br>Smith” as well.
-struct Index {
+pub struct Index {
     words: Vec<u64>,
     starts: HashMap<(u64, Option<u64>), Vec<u32>>,
 }
 
 impl Index {
-    fn new(page: &Tokens<'_>) -> Index {
+    pub fn new(page: &Tokens<'_>) -> Index {
         let words: Vec<u64> = words(page, page.all()).iter().map(|word| word.print).collect();
         let mut starts: HashMap<(u64, Option<u64>), Vec<u32>> = HashMap::new();
         for i in 0..words.len() {
@@ -96,6 +97,17 @@ impl Index {
             }
         }
         Index { words, starts }
+    }
+
+    /// Whether the page has this word, in small letters.
+    pub fn has_word(&self, word: &str) -> bool {
+        self.starts.contains_key(&(fingerprint(word), None))
+    }
+
+    /// Whether every run of words of the text is on the page.
+    pub fn has_text(&self, text: &str) -> bool {
+        let words = words_of(text);
+        !words.is_empty() && words.chunk_by(|_, next| !next.is_parted).all(|run| !self.places(run).is_empty())
     }
 
     fn seen(&self, run: &[Word]) -> Option<Vec<u32>> {

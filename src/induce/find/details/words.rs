@@ -46,6 +46,13 @@ pub fn words(tokens: &Tokens<'_>, span: Span) -> Vec<Word> {
     words
 }
 
+/// The words of a text that stands alone.
+pub fn words_of(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    read(text, 0, &mut Some(HTML), &mut words);
+    words
+}
+
 /// Words of one text. `before` is what parts the next word from the one before it, if anything.
 fn read(text: &str, token: u32, before: &mut Option<u8>, words: &mut Vec<Word>) {
     let mut start = None;
