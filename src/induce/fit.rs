@@ -225,15 +225,15 @@ impl<'v, 't> Fitter<'v, 't> {
         Fit { variant: index, rows, similarity, gain, paths: self.paths }
     }
 
-    /// Elements with the tag of the row's own, and one of its classes where it has any.
+    /// Elements with the tag of the row's own, and one of its classes where any has one: some are made for one page.
     fn like_root(&self, variant: &Variant) -> Vec<Span> {
         let [Part::Element(root)] = variant.parts.as_slice() else { return vec![self.view.tokens.all()] };
         let tree = self.view.tree();
-        let is_like = |&node: &NodeId| {
-            let known = |class: &str| root.classes.iter().any(|it| it == class);
-            tree.tag(node) == root.tag && (root.classes.is_empty() || tree.classes(node).any(known))
-        };
-        tree.subtree(tree.root()).filter(is_like).map(|node| self.view.span(node)).collect()
+        let known = |class: &str| root.classes.iter().any(|it| it == class);
+        let same_tag: Vec<NodeId> = tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag).collect();
+        let same_class: Vec<NodeId> = same_tag.iter().copied().filter(|&node| tree.classes(node).any(known)).collect();
+        let nodes = if same_class.is_empty() { same_tag } else { same_class };
+        nodes.into_iter().map(|node| self.view.span(node)).collect()
     }
 
     /// The similarity of a page where no row fits: the best list's, less as far as its rows fit worse than a row may.

@@ -1,9 +1,9 @@
 //! A list page and detail pages of its records, learned together.
 
-use super::find::details::{self, Evidence, Index, Segmentation, Solver};
+use super::find::details::{self, Evidence, Segmentation, Solver};
 use super::find::{RowSet, View, row_sets};
 use super::leaf::LeafKind;
-use super::merge::{self, Address};
+use super::merge::{self, Address, Words};
 use super::rank::{self, Ranked};
 use super::record_page::{RecordPages, learn_pages};
 use super::template::Source;
@@ -38,7 +38,11 @@ pub struct Joined {
 
 /// What it is worth that rows agree with the segmentation of the detail pages: as much as labels (`help.rs`).
 const AGREES: f64 = 5.0;
-/// What it costs rows that are cut by the segmentation alone and are no elements, as for other readers of tokens.
+/// What it costs rows that the segmentation alone has made, for they agree with it by their nature: as matched rows (`help.rs`), and
+/// less where nothing contradicts it.
+const MADE: f64 = 1.5;
+const MADE_EXACTLY: f64 = 0.5;
+/// What it costs them on top when they are no elements, as for other readers of tokens.
 const CUT_BY_TOKENS: f64 = TOKEN_REPEAT;
 
 /// As [`learn_with`], with detail pages of some or all records, in any order. Where a person also said something else, that decides
@@ -55,11 +59,11 @@ pub fn learn_with_details(
         Some((first, further)) if help.is_empty() => lists(first, further, &views, options),
         _ => learn_with(pages, options, help)?,
     };
-    let indexes: Vec<Index> = views.iter().map(|view| Index::new(&view.tokens)).collect();
+    let words: Vec<Words> = views.iter().map(|view| Words::new(&view.tokens)).collect();
     let addresses: Vec<Address> = details.iter().map(address).collect();
     let trees: Vec<&Tree> = views.iter().map(View::tree).collect();
     let pages = learn_pages(&trees, pages);
-    let join = |candidate| joined(candidate, &indexes, &addresses, pages.as_ref());
+    let join = |candidate| joined(candidate, &words, &addresses, pages.as_ref());
     Ok(ListAndDetail { candidates: candidates.into_iter().map(join).collect(), pages })
 }
 
@@ -94,15 +98,16 @@ fn made(view: &View<'_>, evidence: &Evidence, segmentation: &Segmentation, offer
     let is_new = |set: &RowSet| offered.iter().all(|it| it.set.rows != set.rows);
     let sets = details::row_sets(view, evidence, segmentation).into_iter().filter(is_new).collect();
     let mut made = rank::as_found(view, sets);
-    made.iter_mut().filter(|it| it.set.finder.reads_tokens()).for_each(|it| it.score -= CUT_BY_TOKENS);
+    let cost = if segmentation.is_exact { MADE_EXACTLY } else { MADE };
+    for it in &mut made {
+        it.score -= cost + if it.set.finder.reads_tokens() { CUT_BY_TOKENS } else { 0.0 };
+    }
     made
 }
 
-fn joined(candidate: Candidate, details: &[Index], addresses: &[Address], pages: Option<&RecordPages>) -> Joined {
+fn joined(candidate: Candidate, details: &[Words], addresses: &[Address], pages: Option<&RecordPages>) -> Joined {
     let list = &candidate.table;
-    let columns = candidate.template.columns();
-    let shown: Vec<usize> = (0..columns.len()).filter(|&i| !columns[i].hidden).collect();
-    let mut rows = merge::match_rows(list, &shown, details);
+    let mut rows = merge::match_rows(list, details);
     let link = merge::link_column(list, &links(&candidate), &rows, details, addresses);
     if let Some(link) = link {
         rows = merge::follow_links(list, link, &rows);

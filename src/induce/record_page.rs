@@ -93,12 +93,18 @@ impl Own {
         if all.contains(&0.0) {
             return None;
         }
+        let headings: Vec<Option<NodeId>> = (0..pages.len()).map(|i| self.heading(i, &pages[i])).collect();
+        let holds_headings = |nodes: &Vec<NodeId>| {
+            let mut pairs = pages.iter().zip(nodes.iter().zip(&headings));
+            pairs.all(|(page, (&node, heading))| heading.is_none_or(|heading| page.tree.contains(node, heading)))
+        };
         loop {
             let share = |(i, node): (usize, &NodeId)| self.weight(i, pages[i].span(*node)) / all[i];
             let mean = |nodes: &[NodeId]| nodes.iter().enumerate().map(share).sum::<f64>() / nodes.len() as f64;
             let below = children(pages, &parts);
             let best = below
                 .into_iter()
+                .filter(holds_headings)
                 .map(|nodes| (mean(&nodes), nodes))
                 .fold((0.0, Vec::new()), |best, it| if it.0 > best.0 { it } else { best });
             let enough = if self.is_large(pages, &parts) { HALF } else { MOST };
@@ -107,6 +113,16 @@ impl Own {
             }
             parts = best.1;
         }
+    }
+
+    /// The main heading, where it is a value: the record's name must be in its part, however short it is.
+    fn heading(&self, page: usize, tokens: &Tokens<'_>) -> Option<NodeId> {
+        let is_alone = self.weights.len() == 1;
+        let is_value = |&node: &NodeId| {
+            let span = tokens.span(node);
+            self.weight(page, span) > 0.0 || is_alone && tokens.weight(span) > 0
+        };
+        tokens.tree.elements("h1").find(is_value)
     }
 
     fn is_large(&self, pages: &[Tokens<'_>], parts: &[NodeId]) -> bool {

@@ -11,6 +11,7 @@ mod rows;
 
 pub use observe::{Extract, Index, MAX_DETAILS, Sighting};
 pub use rows::{agreement, row_sets};
+pub use words::{Word, words_of};
 
 use super::View;
 use crate::page::tokens::{Span, Tokens};

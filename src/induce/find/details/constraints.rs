@@ -214,7 +214,7 @@ impl<'a> Search<'a> {
 
 /// From the start of the list: an extract stays with the record before it while it may, and else opens the record that goes on
 /// for longest.
-fn first_guess(extracts: &[Extract]) -> Vec<Option<usize>> {
+pub fn first_guess(extracts: &[Extract]) -> Vec<Option<usize>> {
     let mut guess: Vec<Option<usize>> = Vec::with_capacity(extracts.len());
     let mut opened: Vec<usize> = Vec::new();
     let mut since: usize = 0;

@@ -79,15 +79,26 @@ fn span_of(run: &[Word]) -> Span {
     Span { start: run[0].token, stop: run[run.len() - 1].token + 1 }
 }
 
-/// The words of a page by value: separators on it do not count, so “John Smith” is seen in “John<br>Smith” as well.
+/// The words of a page by value: separators on it do not count, so “John Smith” is seen in “John<br>Smith” as well. A single word
+/// must stand alone: “life” in a story is no value (on quotes-toscrape such words were half of all sightings, and wrong).
 pub struct Index {
     words: Vec<u64>,
+    /// Whether something parts the word from the one before it.
+    parted: Vec<bool>,
     starts: HashMap<(u64, Option<u64>), Vec<u32>>,
 }
 
 impl Index {
     pub fn new(page: &Tokens<'_>) -> Index {
-        let words: Vec<u64> = words(page, page.all()).iter().map(|word| word.print).collect();
+        Index::of(&words(page, page.all()))
+    }
+
+    pub fn of_text(text: &str) -> Index {
+        Index::of(&words_of(text))
+    }
+
+    fn of(list: &[Word]) -> Index {
+        let words: Vec<u64> = list.iter().map(|word| word.print).collect();
         let mut starts: HashMap<(u64, Option<u64>), Vec<u32>> = HashMap::new();
         for i in 0..words.len() {
             let place = i as u32;
@@ -96,7 +107,7 @@ impl Index {
                 starts.entry((words[i], Some(next))).or_default().push(place);
             }
         }
-        Index { words, starts }
+        Index { words, parted: list.iter().map(|word| word.is_parted).collect(), starts }
     }
 
     /// Whether the page has this word, in small letters.
@@ -104,9 +115,8 @@ impl Index {
         self.starts.contains_key(&(fingerprint(word), None))
     }
 
-    /// Whether every run of words of the text is on the page.
-    pub fn has_text(&self, text: &str) -> bool {
-        let words = words_of(text);
+    /// Whether every run of these words is on the page.
+    pub fn has(&self, words: &[Word]) -> bool {
         !words.is_empty() && words.chunk_by(|_, next| !next.is_parted).all(|run| !self.places(run).is_empty())
     }
 
@@ -119,8 +129,11 @@ impl Index {
         let key = (run[0].print, run.get(1).map(|word| word.print));
         let Some(starts) = self.starts.get(&key) else { return Vec::new() };
         let is_here = |&&start: &&u32| {
-            let there = self.words.get(start as usize..start as usize + run.len());
+            let (start, stop) = (start as usize, start as usize + run.len());
+            let alone = || self.parted[start] && self.parted.get(stop).is_none_or(|parted| *parted);
+            let there = self.words.get(start..stop);
             there.is_some_and(|there| there.iter().zip(run).all(|(print, word)| *print == word.print))
+                && (run.len() > 1 || alone())
         };
         // Two words that come back all over a page are looked for a bounded number of times.
         starts.iter().take(MAX_PLACES * 20).filter(is_here).take(MAX_PLACES).copied().collect()

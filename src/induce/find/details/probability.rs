@@ -4,6 +4,7 @@
 //! the detail pages it is on, π the length of a record. A record is a stretch, so the sums run over stretches, not extracts.
 
 use super::Segmentation;
+use super::constraints::first_guess;
 use super::model::{Counts, MAX_PERIOD, Model};
 use super::observe::Extract;
 
@@ -31,27 +32,24 @@ pub fn segment(extracts: &[Extract]) -> Segmentation {
     chain.likeliest(&model, &order)
 }
 
-/// The detail pages in the order of their records: by the middle of the extracts seen on each, those on few pages before all.
-/// The paper has them in order from the start.
+/// The detail pages in the order of their records: by the middle of the extracts that a first guess gives each, or, where it gives
+/// none, of those seen on it. The paper has the pages in order from the start.
 fn page_order(extracts: &[Extract]) -> Vec<usize> {
-    let mut places: Vec<Vec<(usize, f64)>> = Vec::new();
-    for (i, extract) in extracts.iter().enumerate() {
-        for sighting in &extract.seen {
-            places.resize(places.len().max(sighting.page + 1), Vec::new());
-            places[sighting.page].push((i, (extract.seen.len() as f64).powi(-3)));
+    let mut given: Vec<Vec<usize>> = Vec::new();
+    let mut seen: Vec<Vec<usize>> = Vec::new();
+    for (i, (extract, record)) in extracts.iter().zip(first_guess(extracts)).enumerate() {
+        for page in extract.seen.iter().map(|it| it.page) {
+            given.resize(given.len().max(page + 1), Vec::new());
+            seen.resize(given.len(), Vec::new());
+            seen[page].push(i);
+            if record == Some(page) {
+                given[page].push(i);
+            }
         }
     }
-    let middle = |places: &[(usize, f64)]| {
-        let all: f64 = places.iter().map(|it| it.1).sum();
-        let mut sum = 0.0;
-        let middle = places.iter().find(|it| {
-            sum += it.1;
-            sum * 2.0 >= all
-        });
-        middle.map(|it| it.0)
-    };
-    let mut order: Vec<(usize, usize)> =
-        places.iter().enumerate().filter_map(|(page, places)| Some((middle(places)?, page))).collect();
+    let middle = |places: &[usize]| places.get(places.len() / 2).copied();
+    let place = |page: usize| middle(&given[page]).or_else(|| middle(&seen[page])).map(|place| (place, page));
+    let mut order: Vec<(usize, usize)> = (0..seen.len()).filter_map(place).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, page)| page).collect()
 }

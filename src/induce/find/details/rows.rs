@@ -112,25 +112,30 @@ fn common_parent(view: &View<'_>, records: &[Span]) -> Option<NodeId> {
 }
 
 /// How far rows agree with a segmentation, 0 to 1: the share of records that have a row of their own with (nearly) all that was
-/// seen of them.
+/// seen of them. Extracts of one text stand together anyway and count once.
 pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]) -> f64 {
-    let row_of = |i: usize| {
-        let place = evidence.extracts[i].span.start;
+    let row_of = |place: u32| {
         let row = rows.partition_point(|row| row.stop <= place);
         (row < rows.len() && rows[row].start <= place).then_some(row)
     };
     let records = segmentation.records();
     let mut found: Vec<(usize, f64)> = Vec::new();
     for record in &records {
+        let mut places: Vec<u32> = record.iter().map(|&i| evidence.extracts[i].span.start).collect();
+        places.dedup();
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        record.iter().filter_map(|&i| row_of(i)).for_each(|row| *counts.entry(row).or_default() += 1);
-        // One detail page says nothing of where the list ends: what stands outside all rows is no evidence.
-        let all = if evidence.details == 1 { counts.values().sum() } else { record.len() };
+        places.iter().filter_map(|&place| row_of(place)).for_each(|row| *counts.entry(row).or_default() += 1);
+        // One detail page says nothing of where the list ends: what stands outside all rows is no evidence, and a single text
+        // that both pages have may be anything.
+        let is_single = evidence.details == 1;
+        let all = if is_single { counts.values().sum() } else { places.len() };
         let best = counts.into_iter().max_by_key(|&(row, count)| (count, std::cmp::Reverse(row)));
+        let best = best.filter(|&(_, count)| count > 1 || !is_single);
         found.extend(best.map(|(row, count)| (row, count as f64 / all as f64)).filter(|it| it.1 >= MOST));
     }
     let mut taken: HashMap<usize, usize> = HashMap::new();
     found.iter().for_each(|(row, _)| *taken.entry(*row).or_default() += 1);
-    let own = found.iter().filter(|(row, _)| taken[row] == 1).map(|(_, share)| share);
+    // A text in the wrong row speaks against the rows more than one in the right row for them: shifted rows have most texts right.
+    let own = found.iter().filter(|(row, _)| taken[row] == 1).map(|(_, share)| share.powi(3));
     own.sum::<f64>() / records.len().max(1) as f64
 }
