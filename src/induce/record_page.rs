@@ -90,7 +90,7 @@ impl Own {
         let mut parts: Vec<NodeId> =
             pages.iter().map(|page| page.tree.elements("body").next()).collect::<Option<Vec<_>>>()?;
         let all: Vec<f64> = (0..pages.len()).map(|i| self.weight(i, pages[i].all())).collect();
-        if all.contains(&0.0) {
+        if all.iter().all(|&weight| weight == 0.0) {
             return None;
         }
         let headings: Vec<Option<NodeId>> = (0..pages.len()).map(|i| self.heading(i, &pages[i])).collect();
@@ -99,7 +99,7 @@ impl Own {
             pairs.all(|(page, (&node, heading))| heading.is_none_or(|heading| page.tree.contains(node, heading)))
         };
         loop {
-            let share = |(i, node): (usize, &NodeId)| self.weight(i, pages[i].span(*node)) / all[i];
+            let share = |(i, node): (usize, &NodeId)| self.weight(i, pages[i].span(*node)) / all[i].max(1.0);
             let mean = |nodes: &[NodeId]| nodes.iter().enumerate().map(share).sum::<f64>() / nodes.len() as f64;
             let below = children(pages, &parts);
             let best = below

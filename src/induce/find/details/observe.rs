@@ -80,7 +80,7 @@ fn span_of(run: &[Word]) -> Span {
 }
 
 /// The words of a page by value: separators on it do not count, so “John Smith” is seen in “John<br>Smith” as well. A single word
-/// must stand alone: “life” in a story is no value (on quotes-toscrape such words were half of all sightings, and wrong).
+/// must stand alone: “life” in a story is no value (on quotes-toscrape two thirds of the extracts were such words).
 pub struct Index {
     words: Vec<u64>,
     /// Whether something parts the word from the one before it.

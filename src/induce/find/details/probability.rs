@@ -8,7 +8,7 @@ use super::constraints::first_guess;
 use super::model::{Counts, MAX_PERIOD, Model};
 use super::observe::Extract;
 
-/// Rounds of learning; the segmentations of the corpus no longer change after four.
+/// Rounds of learning. A bound, as are the chances below: none was tuned.
 const ROUNDS: usize = 6;
 /// P(an extract of a record is not on the record's detail page): lists and detail pages disagree at times.
 const MISS: f64 = 0.02;
@@ -120,10 +120,8 @@ impl<'a> Chain<'a> {
         ahead[0][0] = 0.0;
         for place in 0..n {
             let opens = opening(&ahead[place], join);
-            for record in 0..=self.records {
-                let stray = ahead[place][record] + STRAY.ln();
-                ahead[place + 1][record] = join(ahead[place + 1][record], stray);
-            }
+            let strays: Vec<f64> = ahead[place].iter().map(|state| state + STRAY.ln()).collect();
+            ahead[place + 1].iter_mut().zip(strays).for_each(|(state, stray)| *state = join(*state, stray));
             for it in self.stretches(place) {
                 let reached = &mut ahead[place + it.length][it.record];
                 *reached = join(*reached, opens[it.record] + it.ln_chance);

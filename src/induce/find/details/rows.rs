@@ -137,5 +137,15 @@ pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]
     found.iter().for_each(|(row, _)| *taken.entry(*row).or_default() += 1);
     // A text in the wrong row speaks against the rows more than one in the right row for them: shifted rows have most texts right.
     let own = found.iter().filter(|(row, _)| taken[row] == 1).map(|(_, share)| share.powi(3));
-    own.sum::<f64>() / records.len().max(1) as f64
+    own.sum::<f64>() / records.len().max(1) as f64 * (1.0 - BETWEEN * empty_share(taken.keys().copied()))
+}
+
+/// What rows without a record cost, of 1, when nearly all rows between the first and the last record have none. Little, for detail
+/// pages may be given of some records only.
+const BETWEEN: f64 = 0.25;
+
+/// Share of the rows from the first to the last that are not among these.
+fn empty_share(rows: impl Iterator<Item = usize> + Clone) -> f64 {
+    let (Some(first), Some(last)) = (rows.clone().min(), rows.clone().max()) else { return 0.0 };
+    1.0 - rows.count() as f64 / (last - first + 1) as f64
 }
