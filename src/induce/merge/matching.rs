@@ -11,6 +11,9 @@ use crate::page::tokens::Tokens;
 const AS_GOOD: f64 = 0.9;
 /// One text that no other detail page has, or as much in texts that few have.
 const ENOUGH: f64 = 1.0;
+/// One page alone says of no text that other pages have it too: two are needed, or one in its title. On opac-mannheim the page of
+/// another search had one text in common with the list.
+const ENOUGH_ALONE: f64 = 2.0;
 /// Less than [`ENOUGH`] will do where row and page are each other's only best: one text that two pages have.
 const LITTLE: f64 = 0.25;
 
@@ -39,11 +42,12 @@ pub fn match_rows(list: &Table, details: &[Words]) -> Vec<Option<usize>> {
     let scores: Vec<Vec<f64>> = texts.of_rows.iter().map(|row| texts.scores(row, details.len())).collect();
     let by_page: Vec<Vec<f64>> = (0..details.len()).map(|page| scores.iter().map(|row| row[page]).collect()).collect();
     let bests: Vec<Option<Best>> = by_page.iter().map(|scores| best(scores)).collect();
+    let (enough, little) = if details.len() == 1 { (ENOUGH_ALONE, ENOUGH_ALONE) } else { (ENOUGH, LITTLE) };
     let page_of = |(row, scores): (usize, &Vec<f64>)| {
         let page = best(scores)?;
         let of_page = bests[page.place].as_ref()?;
-        let is_good = page.score >= ENOUGH && page.score >= AS_GOOD * of_page.score;
-        let is_mutual = of_page.place == row && page.is_only && of_page.is_only && page.score >= LITTLE;
+        let is_good = page.score >= enough && page.score >= AS_GOOD * of_page.score;
+        let is_mutual = of_page.place == row && page.is_only && of_page.is_only && page.score >= little;
         (is_good || is_mutual).then_some(page.place)
     };
     scores.iter().enumerate().map(page_of).collect()

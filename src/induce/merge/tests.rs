@@ -48,6 +48,12 @@ fn a_page_belongs_to_the_record_in_its_title_and_not_to_those_seen_before() {
 }
 
 #[test]
+fn one_text_in_common_does_not_make_a_single_page_a_row_s() {
+    let list = table(&["name", "price"], &[&["Tea", "3.50"], &["Milk", "1.10"], &["Salt", "0.90"]]);
+    assert_eq!(match_rows(&list, &words(&["<h1>Sugar</h1>1.10"])), [None, None, None]);
+}
+
+#[test]
 fn the_link_to_the_detail_pages_is_the_one_that_goes_with_them() {
     let (list, details) = quotes();
     let rows = match_rows(&list, &details);
