@@ -11,8 +11,7 @@ use crate::page::tokens::Tokens;
 const AS_GOOD: f64 = 0.9;
 /// One text that no other detail page has, or as much in texts that few have.
 const ENOUGH: f64 = 1.0;
-/// One page alone says of no text that other pages have it too: two are needed, or one in its title. On opac-mannheim the page of
-/// another search had one text in common with the list.
+/// One page alone says of no text that other pages have it too: two are needed, or one in its title.
 const ENOUGH_ALONE: f64 = 2.0;
 /// Less than [`ENOUGH`] will do where row and page are each other's only best: one text that two pages have.
 const LITTLE: f64 = 0.25;
