@@ -15,6 +15,8 @@ const NOISE: u64 = 8;
 const TABU: usize = 4;
 /// What a record in two stretches, or two extracts at one place, weighs against an extract without a record.
 const HARD: i64 = 4;
+/// Records that are tried for one extract in one move; an extract on more pages is tried on others the next time.
+const MAX_CHOICES: usize = 24;
 /// How far a record is followed when the first guess chooses between two.
 const MAX_AHEAD: usize = 30;
 
@@ -98,7 +100,7 @@ impl<'a> Search<'a> {
         }
         let mut best = (i64::MAX, here);
         let first = self.draw(choices.len());
-        for at in 0..choices.len() {
+        for at in 0..choices.len().min(MAX_CHOICES) {
             let choice = choices[(first + at) % choices.len()];
             self.put(i, choice);
             if self.cost < best.0 {

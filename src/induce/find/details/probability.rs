@@ -209,7 +209,8 @@ impl<'a> Chain<'a> {
         if record == 0 || here <= ahead[stop - 1][record] + STRAY.ln() {
             return None;
         }
-        for start in (stop.saturating_sub(MAX_PERIOD)..stop).rev() {
+        let may_start = |start: &usize| self.may_be[*start].binary_search(&record).is_ok();
+        for start in (stop.saturating_sub(MAX_PERIOD)..stop).rev().filter(may_start) {
             let found = self.stretches(start).find(|it| it.record == record && it.length == stop - start);
             let Some(found) = found else { continue };
             let before = (0..record).map(|it| (ahead[start][it] + (record - it - 1) as f64 * SKIP.ln(), it));
