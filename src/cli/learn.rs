@@ -1,6 +1,8 @@
 //! `pieme learn`: the lists of a page, best first.
 
-use std::path::PathBuf;
+mod details;
+
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
@@ -10,6 +12,8 @@ use super::candidates::side_by_side;
 use super::said::HelpArgs;
 use super::{Complaint, Done, exit, out, read_page, settle};
 use crate::extract::visible;
+use crate::induce::help::HelpError;
+use crate::induce::template::Template;
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::Table;
 
@@ -24,7 +28,9 @@ use crate::model::Table;
   pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
   pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it
   pieme learn hotels.html --pick 2 --widen -o t.json                       candidate 2, each row one element wider
-  pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href")]
+  pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href
+  pieme learn hotels.html --detail adler.html ida.html --json             pages of some of its records
+  pieme learn hotels.html --pick 1 -o list.json --detail adler.html ida.html --detail-out detail.json")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -50,6 +56,12 @@ pub struct Args {
     /// Where to write the picked template
     #[arg(short, long, value_name = "FILE", requires = "pick")]
     output: Option<PathBuf>,
+    /// Detail pages of records of the list, in any order: they show which list it is, and their columns are added
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    detail: Vec<PathBuf>,
+    /// Where to write the template of the detail pages; `pieme extract` reads further ones with it
+    #[arg(long, value_name = "FILE", requires = "detail")]
+    detail_out: Option<PathBuf>,
     #[command(flatten)]
     help: HelpArgs,
 }
@@ -80,21 +92,46 @@ fn learn(args: &Args) -> Done {
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };
-    let candidates = induce::learn_with(&pages, &options, &args.help.said(args.pick))
-        .map_err(|error| Complaint::new(exit::USAGE, error.to_string()))?;
-    if let (Some(pick), Some(output)) = (args.pick, &args.output) {
-        let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-            Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+    let said = args.help.said(args.pick);
+    let misfit = |error: HelpError| Complaint::new(exit::USAGE, error.to_string());
+    if args.detail.is_empty() {
+        let candidates = induce::learn_with(&pages, &options, &said).map_err(misfit)?;
+        write_picked(args, &candidates.iter().collect::<Vec<_>>())?;
+        if args.json {
+            out::json(&as_json(&candidates));
+        } else if args.pick.is_none() {
+            show(&candidates);
+        }
+        return Ok(exit::DONE);
+    }
+    let given = args.detail.iter().map(|path| details::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let found = induce::learn_with_details(&pages, &given, &options, &said).map_err(misfit)?;
+    write_picked(args, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
+    if let Some(output) = &args.detail_out {
+        let pages = found.pages.as_ref().ok_or_else(|| {
+            Complaint::new(exit::USAGE, "the detail pages have no text of their own: there is no template to write")
         })?;
-        std::fs::write(output, picked.template.to_json())
-            .map_err(|error| Complaint::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))?;
+        write(output, &pages.template)?;
     }
     if args.json {
-        out::json(&as_json(&candidates));
+        out::json(&details::as_json(&found, &given));
     } else if args.pick.is_none() {
-        show(&candidates);
+        details::show_all(&found);
     }
     Ok(exit::DONE)
+}
+
+fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), Complaint> {
+    let (Some(pick), Some(output)) = (args.pick, &args.output) else { return Ok(()) };
+    let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
+        Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+    })?;
+    write(output, &picked.template)
+}
+
+fn write(output: &Path, template: &Template) -> Result<(), Complaint> {
+    std::fs::write(output, template.to_json())
+        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))
 }
 
 fn as_json(candidates: &[Candidate]) -> Value {

@@ -25,7 +25,7 @@ pub fn records(template: &Template, page: &Tree) -> Extraction {
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
-    laid_over(template, &View::new(page), &all(template))
+    laid_over(template, &View::new(page), &template.every_column())
 }
 
 /// How well a template of a library fits a page.
@@ -44,7 +44,7 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     let mut standings: Vec<Standing> = templates
         .iter()
         .enumerate()
-        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view, &all(template)) })
+        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view, &template.every_column()) })
         .collect();
     let worth = |it: &Standing| {
         let Extraction { similarity, table } = &it.extraction;
@@ -56,10 +56,6 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
     standings
-}
-
-fn all(template: &Template) -> Vec<usize> {
-    (0..template.columns().len()).collect()
 }
 
 fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extraction {

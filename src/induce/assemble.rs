@@ -217,7 +217,8 @@ fn shared(view: &View<'_>, row: Span, a: NodeId, b: NodeId) -> usize {
     let tree = view.tree();
     let in_row = |node: &NodeId| {
         let span = view.span(*node);
-        row.start <= span.start && span.stop <= row.stop
+        // A page of one row is as long as the row.
+        tree.element(*node).is_some() && row.start <= span.start && span.stop <= row.stop
     };
     let above = |node: NodeId| std::iter::once(node).chain(tree.ancestors(node)).take_while(in_row);
     above(a).filter(|&node| tree.contains(node, b)).count()

@@ -9,7 +9,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
-use super::find::{View, row_sets};
+use super::find::{Finder, View, row_sets};
 use super::layout::{self, Above};
 use super::leaf::{Leaf, MAX_LEAVES, PathId, Paths};
 use super::offset;
@@ -29,6 +29,8 @@ const SCAN_BONUS: f64 = 1.2;
 /// Row sets that are laid out in full, after a look at a few rows of each.
 const MAX_LAID_OUT: usize = 12;
 const GLANCE: usize = 6;
+/// Elements of a page that are tried as its one record.
+const MAX_PAGE_PARTS: usize = 40;
 
 /// The rows of a page under one variant of the template.
 pub struct Fit {
@@ -79,6 +81,9 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     let adjusted = variant.rule.as_ref().and_then(|rule| rule.adjusted(view));
     let sets = adjusted.as_deref().unwrap_or(sets);
     let mut fitter = Fitter::new(variant, view);
+    if variant.finder == Finder::Page {
+        return fitter.fit_page(variant, index);
+    }
     let mut glances: Vec<(f64, f64, usize)> = sets
         .iter()
         .enumerate()
@@ -253,6 +258,39 @@ impl<'v, 't> Fitter<'v, 't> {
             }
         }
         (gain, kept)
+    }
+
+    /// The page as one record: of the elements like the row's own the one that fits best, the outermost of equals.
+    fn fit_page(mut self, variant: &Variant, index: usize) -> Fit {
+        let mut spans = self.like_root(variant);
+        // A heavier element holds more that could be the record; there are thousands of bare `div`s.
+        spans.sort_by_key(|&span| std::cmp::Reverse(self.view.tokens.weight(span)));
+        spans.truncate(MAX_PAGE_PARTS);
+        let mut best: (f64, Option<Span>) = (0.0, None);
+        for span in spans {
+            let quality = self.quality(span);
+            if quality > best.0 {
+                best = (quality, Some(span));
+            }
+        }
+        let (quality, row) = best;
+        let rows: Vec<Span> = row.into_iter().collect();
+        let similarity = similarity::of_rows(&self.view.tokens, variant, &rows) * (quality / MIN_QUALITY).min(1.0);
+        let is_record = quality >= variant.floor;
+        let rows = rows.into_iter().filter(|_| is_record).map(|row| self.lay(row, Rc::default())).collect();
+        let gain = (quality - MIN_QUALITY).max(0.0);
+        Fit { variant: index, rows, similarity, gain, paths: self.paths }
+    }
+
+    /// Elements with the tag of the row's own, and one of its classes where any has one: some are made for one page.
+    fn like_root(&self, variant: &Variant) -> Vec<Span> {
+        let [Part::Element(root)] = variant.parts.as_slice() else { return vec![self.view.tokens.all()] };
+        let tree = self.view.tree();
+        let known = |class: &str| root.classes.iter().any(|it| it == class);
+        let same_tag: Vec<NodeId> = tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag).collect();
+        let same_class: Vec<NodeId> = same_tag.iter().copied().filter(|&node| tree.classes(node).any(known)).collect();
+        let nodes = if same_class.is_empty() { same_tag } else { same_class };
+        nodes.into_iter().map(|node| self.view.span(node)).collect()
     }
 
     /// The similarity of a page where no row fits: the best list's, less as far as its rows fit worse than a row may.

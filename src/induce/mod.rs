@@ -32,6 +32,9 @@ pub mod enclose;
 pub mod label;
 pub mod finish;
 pub mod help;
+pub mod record_page;
+pub mod merge;
+pub mod list_and_detail;
 
 use align::align;
 use columns::{Filler, LaidRow};
@@ -39,6 +42,7 @@ use features::sample;
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
 use leaf::{Leaf, MAX_LEAVES, Paths, leaves};
+pub use list_and_detail::{Detail, ListAndDetail, learn_with_details};
 use rank::Ranked;
 use rule::Rule;
 pub use template::Template;
@@ -187,8 +191,7 @@ fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[
     let (mut template, rows) = teach(view, &ranked.set, &mut paths);
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
-    let all: Vec<usize> = (0..template.columns().len()).collect();
-    let table = table(view, &template, 0, &all, &rows, &mut paths);
+    let table = table(view, &template, 0, &template.every_column(), &rows, &mut paths);
     Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
 }
 

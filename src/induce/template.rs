@@ -130,6 +130,11 @@ impl Template {
         &self.columns
     }
 
+    /// The places of all columns, hidden ones included.
+    pub fn every_column(&self) -> Vec<usize> {
+        (0..self.columns.len()).collect()
+    }
+
     /// An index without a column changes nothing.
     pub fn rename(&mut self, index: usize, name: &str) {
         if let Some(column) = self.columns.get_mut(index) {

@@ -47,12 +47,14 @@ pub(super) struct Node {
     pub kind: Kind,
 }
 
+#[derive(Clone)]
 pub enum Kind {
     Document,
     Element(Element),
     Text(Box<str>),
 }
 
+#[derive(Clone)]
 pub struct Element {
     pub name: LocalName,
     pub attributes: Box<[(LocalName, Box<str>)]>,
@@ -184,6 +186,30 @@ impl Tree {
         collapse(&text)
     }
 
+    /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.
+    pub fn side_by_side<'a>(parts: impl IntoIterator<Item = (&'a Tree, NodeId)>) -> Tree {
+        let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: Kind::Document }];
+        let mut before = None;
+        for (tree, part) in parts {
+            let start = nodes.len() as u32;
+            if nodes.len() + (tree.end(part).0 - part.0) as usize > MAX_NODES {
+                break;
+            }
+            for node in &tree.nodes[part.index()..tree.end(part).index()] {
+                let moved = |place: u32| place - part.0 + start;
+                let (parent, before) = if nodes.len() as u32 == start {
+                    (0, before.unwrap_or(start))
+                } else {
+                    (moved(node.parent), moved(node.before))
+                };
+                nodes.push(Node { parent, before, end: moved(node.end), kind: node.kind.clone() });
+            }
+            before = Some(start);
+        }
+        nodes[0].end = nodes.len() as u32;
+        Tree { nodes, cut: None }
+    }
+
     /// The elements with this tag, in document order.
     pub fn elements<'t>(&'t self, tag: &'t str) -> impl Iterator<Item = NodeId> + 't {
         self.subtree(self.root()).filter(move |&node| self.tag(node) == tag)
@@ -255,4 +281,24 @@ impl Collapsed {
 
 pub fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_pages_stand_side_by_side_as_they_were() {
+        let pages =
+            [Tree::parse("<p>x<div id=a>one <b>two</b></div>"), Tree::parse("<main><div id=b>three</div></main>")];
+        let part = |tree: &Tree| tree.elements("div").next().expect("each page has one");
+        let both = Tree::side_by_side(pages.iter().map(|page| (page, part(page))));
+        let parts: Vec<NodeId> = both.children(both.root()).collect();
+        let texts: Vec<String> = parts.iter().map(|&node| both.text(node)).collect();
+        assert_eq!(texts, ["one two", "three"]);
+        assert_eq!(both.attribute(parts[1], "id"), Some("b"));
+        assert_eq!((both.sibling_after(parts[0]), both.sibling_before(parts[1])), (Some(parts[1]), Some(parts[0])));
+        assert_eq!((both.sibling_before(parts[0]), both.parent(parts[1])), (None, Some(both.root())));
+        assert_eq!(both.elements("b").map(|b| both.parent(b)).collect::<Vec<_>>(), [Some(parts[0])]);
+    }
 }

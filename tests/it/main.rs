@@ -7,6 +7,7 @@ mod stage;
 mod architecture;
 mod cli;
 mod daemon;
+mod details;
 mod docs;
 mod induce;
 mod robot;

@@ -9,6 +9,7 @@ mod suffixes;
 pub mod cycles;
 pub mod repeats;
 mod pattern;
+pub mod details;
 
 pub use lines::lines as listing_lines;
 pub use shape::View;
@@ -43,6 +44,10 @@ pub enum Finder {
     Cycles,
     /// Occurrences of a tag pattern (IEPAD).
     Repeats,
+    /// What stands on one detail page (Lerman et al.).
+    Details,
+    /// A page that is one record: all of its part that differs from page to page.
+    Page,
 }
 
 impl Finder {
@@ -54,12 +59,14 @@ impl Finder {
             Finder::Lines => "lines",
             Finder::Cycles => "cycles",
             Finder::Repeats => "repeats",
+            Finder::Details => "details",
+            Finder::Page => "page",
         }
     }
 
     /// Rows are stretches of tokens that need not be elements.
     pub fn reads_tokens(self) -> bool {
-        matches!(self, Finder::Cycles | Finder::Repeats)
+        matches!(self, Finder::Cycles | Finder::Repeats | Finder::Details)
     }
 }
 

@@ -1,0 +1,62 @@
+//! `pieme learn … --detail FILE…`: the list with the columns of its detail pages.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::{Complaint, out, read_page};
+use super::{preview, show};
+use crate::extract::visible;
+use crate::induce::list_and_detail::{Detail, Joined};
+use crate::induce::{Candidate, ListAndDetail};
+
+pub(super) fn read(path: &Path) -> Result<Detail, Complaint> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Detail { page: read_page(path)?, name })
+}
+
+/// The candidates with list and detail columns, and what was learned of the detail pages.
+pub(super) fn as_json(found: &ListAndDetail, details: &[Detail]) -> Value {
+    let of_list = |(i, it): (usize, &Joined)| {
+        let list = &it.candidate;
+        json!({
+            "rank": i + 1,
+            "method": list.method,
+            "rows": list.table.rows.len(),
+            "score": list.score,
+            "template": list.template.to_string(),
+            "columns": it.table.columns,
+            "link": it.link.map(|column| &list.table.columns[column]),
+            "details": it.details.iter().map(|page| Some(&details[(*page)?].name)).collect::<Vec<_>>(),
+            "records": it.table.records(),
+        })
+    };
+    let candidates: Vec<Value> = found.candidates.iter().enumerate().map(of_list).collect();
+    let detail = found.pages.as_ref().map(|pages| {
+        json!({
+            "template": pages.template.to_string(),
+            "columns": pages.table.columns,
+            "records": pages.table.records(),
+        })
+    });
+    json!({ "candidates": candidates, "detail": detail })
+}
+
+pub(super) fn show_all(found: &ListAndDetail) {
+    let lists: Vec<Candidate> = found.candidates.iter().map(|it| it.candidate.clone()).collect();
+    show(&lists);
+    if let Some(first) = found.candidates.first() {
+        let matched = first.details.iter().flatten().count();
+        let link = first.link.map_or("no column links to them".to_owned(), |column| {
+            format!("the links are in {}", first.candidate.table.columns[column])
+        });
+        out::say(format!("{matched} of the {} rows of list 1 have a detail page; {link}", first.details.len()));
+    }
+    match &found.pages {
+        Some(pages) => {
+            out::say(format!("The {} detail pages:", pages.table.rows.len()));
+            out::say(preview(&visible(&pages.table, &pages.template)));
+        }
+        None => out::say("The detail pages have no text of their own."),
+    }
+}
