@@ -1,4 +1,4 @@
-//! Builds the tree with html5ever, behind caps on depth and nodes.
+//! Builds the tree with html5ever, behind caps on depth, nodes and attributes.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -6,41 +6,54 @@ use std::rc::Rc;
 
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
-use html5ever::{Attribute, ExpandedName, QualName, TokenizerResult};
+use html5ever::{Attribute, ExpandedName, QualName};
 
-use super::tree::{Cut, Element, Kind, MAX_DEPTH, MAX_NODES, Node, Tree};
+use super::feed::feed;
+use super::tree::{Cut, Element, Kind, MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, Node, Tree};
 
 pub(super) fn parse(html: &str) -> Tree {
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let guard =
-        Guard { inner: TreeBuilder::new(Sink::default(), options), skipped: Cell::new(0), cut: Cell::new(None) };
+    let guard = Guard {
+        inner: TreeBuilder::new(Sink::default(), options),
+        skipped: Cell::new(0),
+        still_deep: Cell::new(false),
+        in_raw_text: Cell::new(false),
+        texts: Cell::new(0),
+        cut: Cell::new(None),
+    };
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from_slice(html));
-    // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    feed(&tokenizer, html);
     tokenizer.end();
     let guard = tokenizer.sink;
-    let cut = guard.cut.get();
+    let cut = guard.cut.get().or(guard.inner.sink.cut.get());
     let mut tree = in_document_order(guard.inner.sink.nodes.into_inner());
     tree.cut = cut;
     tree
 }
 
 /// Stands between tokenizer and tree builder and drops what would make them quadratic.
-struct Guard {
+pub(super) struct Guard {
     inner: TreeBuilder<Handle, Sink>,
     /// Start tags dropped for depth whose end tags are still to come.
     skipped: Cell<u32>,
-    cut: Cell<Option<Cut>>,
+    /// Nothing has reached the builder since it was found too deep.
+    still_deep: Cell<bool>,
+    /// The last tag made the tokenizer read on without tags.
+    pub(super) in_raw_text: Cell<bool>,
+    /// Pieces of text so far.
+    pub(super) texts: Cell<usize>,
+    pub(super) cut: Cell<Option<Cut>>,
 }
 
 impl TokenSink for Guard {
     type Handle = Handle;
 
     fn process_token(&self, token: Token, line_number: u64) -> TokenSinkResult<Handle> {
+        if matches!(token, Token::CharacterTokens(_) | Token::NullCharacterToken) {
+            self.texts.set(self.texts.get() + 1);
+        }
         match &token {
             Token::EOFToken => {}
             _ if self.inner.sink.nodes.borrow().len() >= MAX_NODES => {
@@ -53,7 +66,13 @@ impl TokenSink for Guard {
             }
             _ => {}
         }
-        self.inner.process_token(token, line_number)
+        self.still_deep.set(false);
+        let is_tag = matches!(token, Token::TagToken(_));
+        let result = self.inner.process_token(token, line_number);
+        if is_tag {
+            self.in_raw_text.set(matches!(result, TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext));
+        }
+        result
     }
 
     fn end(&self) {
@@ -66,6 +85,11 @@ impl TokenSink for Guard {
 }
 
 impl Guard {
+    /// Inside SVG or MathML.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.inner.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+
     /// Exact, but a walk: only asked where the last append was deep.
     fn open_elements(&self) -> u32 {
         let count = Count::default();
@@ -87,8 +111,14 @@ impl Guard {
             {
                 false
             }
-            TagKind::StartTag if self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH => false,
+            TagKind::StartTag
+                if !self.still_deep.get()
+                    && (self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH) =>
+            {
+                false
+            }
             TagKind::StartTag => {
+                self.still_deep.set(true);
                 if !tag.self_closing && !is_void(&tag.name) {
                     self.skipped.set(skipped + 1);
                 }
@@ -136,7 +166,7 @@ enum DraftKind {
 }
 
 #[derive(Clone)]
-struct Handle {
+pub(super) struct Handle {
     id: u32,
     name: Option<Rc<QualName>>,
 }
@@ -145,12 +175,13 @@ struct Sink {
     nodes: RefCell<Vec<Draft>>,
     /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
     depth: Cell<u32>,
+    cut: Cell<Option<Cut>>,
 }
 
 impl Default for Sink {
     fn default() -> Sink {
         let document = Draft::new(DraftKind::Other);
-        Sink { nodes: RefCell::new(vec![document]), depth: Cell::new(0) }
+        Sink { nodes: RefCell::new(vec![document]), depth: Cell::new(0), cut: Cell::new(None) }
     }
 }
 
@@ -303,6 +334,10 @@ impl TreeSink for Sink {
         let mut nodes = self.nodes.borrow_mut();
         if let DraftKind::Element(_, there) = &mut nodes[target.id as usize].kind {
             for attribute in attributes {
+                if there.len() >= MAX_ATTRIBUTES {
+                    self.cut.set(Some(Cut::TooManyAttributes));
+                    return;
+                }
                 if !there.iter().any(|it| it.name == attribute.name) {
                     there.push(attribute);
                 }

@@ -3,6 +3,8 @@
 pub mod charset;
 pub mod tree;
 mod build;
+mod feed;
+mod json;
 pub mod tokens;
 pub mod encode;
 pub mod select;

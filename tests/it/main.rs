@@ -9,6 +9,7 @@ mod cli;
 mod daemon;
 mod docs;
 mod induce;
+mod json;
 mod robot;
 mod store;
 mod taskdir;
