@@ -8,6 +8,7 @@ mod architecture;
 mod cli;
 mod daemon;
 mod docs;
+mod hostile;
 mod induce;
 mod json;
 mod robot;
