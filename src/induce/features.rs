@@ -10,6 +10,9 @@ use crate::page::tokens::{Span, TokenKind};
 
 /// Rows that are looked at, spread over the list: more change no score by a visible amount and cost time.
 const MAX_SAMPLE: usize = 60;
+/// Tokens of one row that are looked at: rows have at most a few hundred. Where lists stand inside lists, 500 deep, each token
+/// of the innermost would be looked at 500 times.
+const MAX_ROW_TOKENS: u32 = 4_000;
 /// A single huge row counts as so many middling ones in the coverage.
 const MAX_ROW_WEIGHT: f64 = 2.5;
 
@@ -116,7 +119,7 @@ impl<'v, 't> Meter<'v, 't> {
         self.ordinals.clear();
         let mut slots = Vec::new();
         let mut print: u64 = 0;
-        for i in row.start..row.stop {
+        for i in row.start..row.stop.min(row.start + MAX_ROW_TOKENS) {
             let token = &self.view.tokens.list[i as usize];
             match token.kind {
                 TokenKind::Open => {
@@ -220,7 +223,7 @@ impl<'v, 't> Meter<'v, 't> {
         let (mut linked, mut all, mut texts) = (0, 0, 0);
         for &row in sample {
             let mut links = 0_usize;
-            for i in row.start..row.stop {
+            for i in row.start..row.stop.min(row.start + MAX_ROW_TOKENS) {
                 let token = &self.view.tokens.list[i as usize];
                 let is_link = self.view.tree().tag(token.node) == "a";
                 match token.kind {

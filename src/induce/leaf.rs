@@ -301,7 +301,8 @@ pub struct Paths {
     ids: HashMap<(PathId, u32), PathId>,
     /// Of each path: the path above and the last step.
     list: Vec<(PathId, u32)>,
-    overlaps: HashMap<(PathId, PathId), f64>,
+    /// Of each path: its steps.
+    lengths: Vec<u32>,
 }
 
 impl Default for Paths {
@@ -311,7 +312,7 @@ impl Default for Paths {
             names: Vec::new(),
             ids: HashMap::new(),
             list: vec![(PathId::TOP, 0)],
-            overlaps: HashMap::new(),
+            lengths: vec![0],
         }
     }
 }
@@ -331,6 +332,7 @@ impl Paths {
         let id = *self.ids.entry((above, step)).or_insert(next);
         if id == next {
             self.list.push((above, step));
+            self.lengths.push(self.length(above) + 1);
         }
         id
     }
@@ -362,18 +364,28 @@ impl Paths {
     }
 
     /// Shared steps at both ends, over the longer path's length.
-    pub fn overlap(&mut self, a: PathId, b: PathId) -> f64 {
-        if let Some(&known) = self.overlaps.get(&(a, b)) {
-            return known;
+    pub fn overlap(&self, a: PathId, b: PathId) -> f64 {
+        let (long, short) = if self.length(a) < self.length(b) { (b, a) } else { (a, b) };
+        let (longer, shorter) = (self.length(long), self.length(short));
+        if longer == 0 {
+            return 1.0;
         }
-        let (x, y) = (self.numbers(a), self.numbers(b));
-        let short = x.len().min(y.len());
-        let prefix = x.iter().zip(&y).take_while(|(p, q)| p == q).count();
-        let suffix = x.iter().rev().zip(y.iter().rev()).take_while(|(p, q)| p == q).count();
-        let longer = x.len().max(y.len());
-        let share = if longer == 0 { 1.0 } else { (prefix + suffix).min(short) as f64 / longer as f64 };
-        self.overlaps.insert((a, b), share);
-        share
+        let up = |path: PathId| self.list[path.0 as usize].0;
+        let (mut x, mut y, mut suffix) = (long, short, 0);
+        while y != PathId::TOP && self.list[x.0 as usize].1 == self.list[y.0 as usize].1 {
+            (x, y, suffix) = (up(x), up(y), suffix + 1);
+        }
+        let (mut x, mut y) = ((0..longer - shorter).fold(long, |path, _| up(path)), short);
+        while x != y {
+            (x, y) = (up(x), up(y));
+        }
+        let prefix = self.length(x);
+        f64::from((prefix + suffix).min(shorter)) / f64::from(longer)
+    }
+
+    /// Steps of a path.
+    fn length(&self, path: PathId) -> u32 {
+        self.lengths[path.0 as usize]
     }
 
     fn numbers(&self, mut path: PathId) -> Vec<u32> {
@@ -411,6 +423,23 @@ mod tests {
         check("<p><b>x</b> <b>y</b></p>", r#"body/p/b "x" | body/p/b "y""#);
         check("<p>a<br>b</p>", r#"body/p "a" | body/p "b""#);
         check("<p>a <b>b<a href=u>c</a></b></p>", r#"body/p "a b" | body/p/b/ahref "u" | body/p/b/a "c""#);
+    }
+
+    #[test]
+    fn paths_overlap_by_their_shared_ends_over_the_longer() {
+        let mut paths = Paths::default();
+        let mut overlap = |a: &str, b: &str| {
+            let (a, b) = (paths.parse(a), paths.parse(b));
+            assert_eq!(paths.overlap(a, b), paths.overlap(b, a));
+            (paths.overlap(a, b) * 100.0).round()
+        };
+        assert_eq!(overlap("", ""), 100.0);
+        assert_eq!(overlap("", "li"), 0.0);
+        assert_eq!(overlap("li/a/b", "li/a/b"), 100.0);
+        assert_eq!(overlap("li/a/b", "li/p/b"), 67.0);
+        assert_eq!(overlap("li/p/b", "li/b"), 67.0);
+        assert_eq!(overlap("li/a", "tr/td/i"), 0.0);
+        assert_eq!(overlap("a/a/a/a", "a/a"), 50.0, "no step counts twice");
     }
 
     #[test]

@@ -155,7 +155,7 @@ impl<'a, 't> Namer<'a, 't> {
     fn marked(&self, slot: usize) -> Option<String> {
         self.agreed(slot, |leaf, root| {
             self.above(leaf, root).find_map(|node| {
-                let own = self.names_itself.then(|| self.tree.tag(node));
+                let own = self.names_itself.then(|| self.tree.attribute(node, "key").unwrap_or(self.tree.tag(node)));
                 let said = SAYING.iter().find_map(|name| self.tree.attribute(node, name));
                 said.or(own.filter(|&tag| tag != "item")).and_then(words::clean_key)
             })

@@ -1,4 +1,4 @@
-//! Builds the tree with html5ever, behind caps on depth and nodes.
+//! Builds the tree with html5ever, behind caps on depth, nodes and attributes.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -7,42 +7,34 @@ use std::rc::Rc;
 use foldhash::HashMap;
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, Tracer, TreeSink};
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
-use html5ever::{Attribute, ExpandedName, QualName, TokenizerResult};
+use html5ever::{Attribute, ExpandedName, QualName};
 
 use super::scan::scan;
-use super::tree::{Cut, Element, Kind, MAX_DEPTH, MAX_NODES, Node, Tree};
+use super::tree::{Cut, Element, Kind, MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, Node, Tree};
 
 pub(super) fn parse(html: &str) -> Tree {
-    // NUL means something else in every state of the tokenizer: such pages are rare, and left to html5ever.
-    if html.contains('\0') {
-        return parse_by_html5ever(html);
-    }
     let guard = Guard::new();
-    if html.contains('\r') {
-        scan(&html.replace("\r\n", "\n").replace('\r', "\n"), &guard);
+    let complete = if html.contains(['\r', '\0']) {
+        // Browsers leave a NUL out of a text; of attributes we do the same.
+        scan(&html.replace("\r\n", "\n").replace('\r', "\n").replace('\0', ""), &guard)
     } else {
-        scan(html, &guard);
+        scan(html, &guard)
+    };
+    if !complete {
+        guard.cut.set(guard.cut.get().or(Some(Cut::TooManyAttributes)));
     }
     guard.tree()
 }
 
-fn parse_by_html5ever(html: &str) -> Tree {
-    let tokenizer = Tokenizer::new(Guard::new(), TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from_slice(html));
-    // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
-    tokenizer.end();
-    tokenizer.sink.tree()
-}
-
 /// Stands between tokenizer and tree builder and drops what would make them quadratic.
-struct Guard {
+pub(super) struct Guard {
     inner: TreeBuilder<Handle, Sink>,
     /// Start tags dropped for depth whose end tags are still to come.
     skipped: Cell<u32>,
+    /// Nothing has reached the builder since it was found too deep.
+    still_deep: Cell<bool>,
     cut: Cell<Option<Cut>>,
 }
 
@@ -62,6 +54,7 @@ impl TokenSink for Guard {
             }
             _ => {}
         }
+        self.still_deep.set(false);
         self.inner.process_token(token, line_number)
     }
 
@@ -77,11 +70,16 @@ impl TokenSink for Guard {
 impl Guard {
     fn new() -> Guard {
         let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-        Guard { inner: TreeBuilder::new(Sink::default(), options), skipped: Cell::new(0), cut: Cell::new(None) }
+        Guard {
+            inner: TreeBuilder::new(Sink::default(), options),
+            skipped: Cell::new(0),
+            still_deep: Cell::new(false),
+            cut: Cell::new(None),
+        }
     }
 
     fn tree(self) -> Tree {
-        let cut = self.cut.get();
+        let cut = self.cut.get().or(self.inner.sink.cut.get());
         let mut tree = in_document_order(self.inner.sink.nodes.into_inner());
         tree.cut = cut;
         tree
@@ -108,8 +106,14 @@ impl Guard {
             {
                 false
             }
-            TagKind::StartTag if self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH => false,
+            TagKind::StartTag
+                if !self.still_deep.get()
+                    && (self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH) =>
+            {
+                false
+            }
             TagKind::StartTag => {
+                self.still_deep.set(true);
                 if !tag.self_closing && !is_void(&tag.name) {
                     self.skipped.set(skipped + 1);
                 }
@@ -157,7 +161,7 @@ enum DraftKind {
 }
 
 #[derive(Clone)]
-struct Handle {
+pub(super) struct Handle {
     id: u32,
     name: Option<Rc<QualName>>,
 }
@@ -167,12 +171,18 @@ struct Sink {
     names: RefCell<HashMap<QualName, Rc<QualName>>>,
     /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
     depth: Cell<u32>,
+    cut: Cell<Option<Cut>>,
 }
 
 impl Default for Sink {
     fn default() -> Sink {
         let document = Draft::new(DraftKind::Other);
-        Sink { nodes: RefCell::new(vec![document]), names: RefCell::default(), depth: Cell::new(0) }
+        Sink {
+            nodes: RefCell::new(vec![document]),
+            names: RefCell::default(),
+            depth: Cell::new(0),
+            cut: Cell::new(None),
+        }
     }
 }
 
@@ -336,6 +346,10 @@ impl TreeSink for Sink {
         let mut nodes = self.nodes.borrow_mut();
         if let DraftKind::Element(_, there) = &mut nodes[target.id as usize].kind {
             for attribute in attributes {
+                if there.len() >= MAX_ATTRIBUTES {
+                    self.cut.set(Some(Cut::TooManyAttributes));
+                    return;
+                }
                 if !there.iter().any(|it| it.name == attribute.name) {
                     there.push(attribute);
                 }
@@ -405,6 +419,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::tree::NodeId;
+    use html5ever::TokenizerResult;
+    use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
+
     use super::*;
 
     /// The tree as `tag(child child) "text"`, attributes left out.
@@ -446,6 +463,17 @@ mod tests {
     }
 
     /// Everything that a page holds, as text.
+    /// The page as html5ever itself takes it apart.
+    fn parse_by_html5ever(html: &str) -> Tree {
+        let tokenizer = Tokenizer::new(Guard::new(), TokenizerOpts::default());
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(html));
+        // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
+        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+        tokenizer.end();
+        tokenizer.sink.tree()
+    }
+
     fn whole(tree: &Tree) -> String {
         let node = |node: NodeId| {
             let depth = tree.ancestors(node).count();

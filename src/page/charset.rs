@@ -1,6 +1,6 @@
 //! Bytes to text: byte order mark, strict UTF-8, header, meta, then a guess from the content.
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// A page's text and how it was read.
 pub struct Decoded {
@@ -12,6 +12,10 @@ pub struct Decoded {
 
 /// How far into the page a `<meta charset>` is looked for, as browsers do.
 const META_WINDOW: usize = 1024 * 4;
+/// How much of the page is looked at for the NULs of UTF-16.
+const UTF_16_WINDOW: usize = 512;
+/// Fewer NULs than this say nothing.
+const UTF_16_NULS: usize = 4;
 /// How much of the page the guesser reads; it is the slowest of the ways (19 to 74 MB/s).
 const GUESS_WINDOW: usize = 256 * 1024;
 
@@ -20,6 +24,9 @@ const GUESS_WINDOW: usize = 256 * 1024;
 pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return read(&bytes[mark_len..], encoding);
+    }
+    if let Some(encoding) = utf_16_without_mark(bytes) {
+        return read(bytes, encoding);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Decoded { text: text.to_owned(), encoding: UTF_8, had_errors: false };
@@ -34,6 +41,19 @@ pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
         return as_utf8;
     }
     read(bytes, guess(bytes))
+}
+
+/// Text of the West in UTF-16 is also valid UTF-8, with a NUL beside every letter.
+fn utf_16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
+    let window = &bytes[..bytes.len().min(UTF_16_WINDOW)];
+    let nuls = |from: usize| window.iter().skip(from).step_by(2).filter(|&&byte| byte == 0).count();
+    let (first, second, pairs) = (nuls(0), nuls(1), window.len() / 2);
+    let most = |count: usize| count >= UTF_16_NULS && count * 10 >= pairs * 8;
+    match (first, second) {
+        (0, second) if most(second) => Some(UTF_16LE),
+        (first, 0) if most(first) => Some(UTF_16BE),
+        _ => None,
+    }
 }
 
 /// The charset of a Content-Type header.
@@ -112,6 +132,29 @@ mod tests {
         );
         check(b"\xff\xfeK\0", Some("utf-8"), "K", "UTF-16LE");
         check(b"one bad byte \xff in plain text", Some("utf-8"), "one bad byte \u{fffd} in plain text", "UTF-8");
+    }
+
+    #[test]
+    fn utf_16_without_a_mark_is_seen_by_its_nuls() {
+        let wide = |text: &str, bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        check(&wide("<p>Käse", u16::to_le_bytes), Some("utf-8"), "<p>Käse", "UTF-16LE");
+        check(&wide("<p>Käse", u16::to_be_bytes), None, "<p>Käse", "UTF-16BE");
+        check(b"a\0b", None, "a\0b", "UTF-8");
+        check(b"\0\0\0\0", None, "\0\0\0\0", "UTF-8");
+        check(b"", None, "", "UTF-8");
+    }
+
+    #[test]
+    fn a_page_whose_header_meta_and_bytes_all_differ_is_read_and_the_damage_noted() {
+        let body = encoding_rs::SHIFT_JIS.encode("<p>日本の天気はとても良いです。").0;
+        let page = [b"<meta charset=windows-1251>".as_slice(), &body].concat();
+        let decoded = decode(&page, Some("utf-8"));
+        assert!(decoded.text.starts_with("<meta charset=windows-1251><p>"), "{}", decoded.text);
+        assert!(decoded.encoding == encoding_rs::SHIFT_JIS || decoded.had_errors, "{}", decoded.text);
+        // UTF-7 is no encoding of the web: its bytes are what they look like.
+        check(b"+ADw-p+AD4-", Some("utf-7"), "+ADw-p+AD4-", "UTF-8");
+        let lone = decode(b"\xff\xfe\x00\xd8a\x00", None);
+        assert_eq!((lone.text.as_str(), lone.had_errors), ("\u{fffd}a", true));
     }
 
     #[test]

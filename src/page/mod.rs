@@ -5,6 +5,7 @@ pub mod tree;
 mod build;
 mod scan;
 mod reference;
+mod json;
 pub mod tokens;
 pub mod encode;
 pub mod select;

@@ -12,20 +12,21 @@ use html5ever::{Attribute, LocalName, QualName, ns};
 use memchr::{memchr, memchr2};
 
 use super::reference::References;
+use super::tree::MAX_ATTRIBUTES;
 
-/// Attributes of one tag; further ones are dropped, for each is compared with all before it.
-const MAX_ATTRIBUTES: usize = 500;
-
-/// Gives all tokens of the page to the sink. The page has no NUL and no carriage return.
-pub(super) fn scan(page: &str, sink: &impl TokenSink) {
+/// Gives all tokens of the page to the sink. The page has no NUL and no carriage return. Says whether every tag has kept all
+/// its attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, for each is compared with all before it.
+pub(super) fn scan(page: &str, sink: &impl TokenSink) -> bool {
     let page = StrTendril::from_slice(page.strip_prefix('\u{feff}').unwrap_or(page));
     let names = HashMap::new();
-    let mut scanner = Scanner { text: &page, page: &page, at: 0, sink, names, references: References::default() };
+    let references = References::default();
+    let mut scanner = Scanner { text: &page, page: &page, at: 0, sink, names, references, complete: true };
     while scanner.at < page.len() {
         scanner.step();
     }
     let _ = sink.process_token(Token::EOFToken, 0);
     sink.end();
+    scanner.complete
 }
 
 struct Scanner<'p, S> {
@@ -36,6 +37,7 @@ struct Scanner<'p, S> {
     sink: &'p S,
     names: HashMap<&'p str, LocalName>,
     references: References,
+    complete: bool,
 }
 
 impl<'p, S: TokenSink> Scanner<'p, S> {
@@ -186,7 +188,11 @@ impl<'p, S: TokenSink> Scanner<'p, S> {
             value = self.value();
         }
         // A tag without its end is dropped: nothing to keep.
-        if self.at == bytes.len() || tag.kind == TagKind::EndTag || tag.attrs.len() >= MAX_ATTRIBUTES {
+        if self.at == bytes.len() || tag.kind == TagKind::EndTag {
+            return;
+        }
+        if tag.attrs.len() >= MAX_ATTRIBUTES {
+            self.complete = false;
             return;
         }
         let name = self.name(from, name_end);

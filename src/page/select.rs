@@ -251,8 +251,9 @@ impl selectors::Element for At<'_> {
         self.tree.children(self.node).map(|node| self.at(node)).find(Self::is_element)
     }
 
+    /// A tag with capitals is not of HTML but a key of JSON, or of SVG, and meant as it is written.
     fn is_html_element_in_html_document(&self) -> bool {
-        true
+        !self.tree.tag(self.node).bytes().any(|byte| byte.is_ascii_uppercase())
     }
 
     fn has_local_name(&self, name: &Name) -> bool {
@@ -352,5 +353,16 @@ mod tests {
         }
         assert!(Selector::parse("p[").is_err());
         assert!(Selector::parse("").is_err());
+    }
+
+    #[test]
+    fn keys_of_json_are_found_as_they_are_written() {
+        let tree = Tree::parse(r#"{"hits": [{"firstName": "A"}, {"firstName": "B"}]}"#);
+        let count = |css: &str| Selector::parse(css).expect("a selector of the table").all(&tree, tree.root()).len();
+        for (css, found) in
+            [("hits > item > firstName", 2), ("firstname", 0), ("ITEM", 2), ("item.hits:nth-child(2)", 1)]
+        {
+            assert_eq!(count(css), found, "{css}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use html5ever::{LocalName, local_name};
 
-use super::build;
+use super::{build, json};
 
 /// A node's place in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,12 +31,16 @@ pub enum Cut {
     TooDeep,
     /// More than [`MAX_NODES`] nodes: the rest of the page was left out.
     TooManyNodes,
+    /// More than [`MAX_ATTRIBUTES`] attributes on one tag: the rest of them were left out.
+    TooManyAttributes,
 }
 
 /// As in Blink and WebKit.
 pub const MAX_DEPTH: u32 = 512;
 /// The largest page of the corpus (2.3 MB) has some 60,000.
 pub const MAX_NODES: usize = 500_000;
+/// The richest tag of the corpus has 20.
+pub const MAX_ATTRIBUTES: usize = 256;
 
 pub(super) struct Node {
     pub parent: u32,
@@ -61,8 +65,12 @@ pub struct Element {
 }
 
 impl Tree {
-    /// Reads HTML. Plain text is a listing: without a single tag its lines are all the structure there is.
+    /// Reads HTML, or JSON where the text is that from end to end. Plain text is a listing: without a single tag its lines
+    /// are all the structure there is.
     pub fn parse(html: &str) -> Tree {
+        if let Some(tree) = json::parse(html) {
+            return tree;
+        }
         if html.contains('<') || html.trim().is_empty() {
             build::parse(html)
         } else {
@@ -94,7 +102,7 @@ impl Tree {
         }
     }
 
-    /// The tag, in lower case, or `""` for a node that is not an element.
+    /// The tag, in lower case unless it is a key of JSON, or `""` for a node that is not an element.
     pub fn tag(&self, node: NodeId) -> &str {
         self.element(node).map_or("", |element| &element.name)
     }

@@ -101,6 +101,10 @@ impl<'a> Walker<'a> {
         if let Some(cut) = tree.cut {
             self.trace(format!("{} was not read to its end: {cut:?}", shown(&page.meta.url)));
         }
+        if decoded.had_errors {
+            let encoding = decoded.encoding.name();
+            self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", shown(&page.meta.url)));
+        }
         self.stand = Some(Stand { page, tree, encoding: decoded.encoding });
         self.extracted = false;
         match objection {
@@ -201,6 +205,12 @@ fn foreign_kind(body: &[u8]) -> Option<&'static str> {
         (b"\x1f\x8b", "a gzip archive"),
         (b"\x28\xb5\x2f\xfd", "a zstd archive"),
         (b"BZh", "a bzip2 archive"),
+        (b"7z\xbc\xaf", "a 7z archive"),
+        (b"Rar!", "a RAR archive"),
+        (b"\xfd7zXZ", "an xz archive"),
+        (b"\xd0\xcf\x11\xe0", "an Office document"),
+        (b"RIFF", "a sound or picture"),
+        (b"\0asm", "a program"),
     ];
     KINDS.iter().find(|(magic, _)| body.starts_with(magic)).map(|(_, kind)| *kind)
 }

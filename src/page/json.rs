@@ -1,0 +1,353 @@
+//! A JSON document as a tree: keys are elements, an array is a list of `<item>`s, every value is the text it is written as.
+//!
+//! ```text
+//! {"items": [{"name": "A", "price": 1.50, "tags": ["x", "y"]}]}
+//! <json><items><item class=items><name>A</name><price>1.50</price><tags><item class=tags>x</item>…
+//! ```
+//!
+//! - The keys of an object stand in order of their names, whatever their order in the source: for JSON it says nothing, for
+//!   a tree it would.
+//! - `null`, `""`, `[]` and `{}` are empty elements. A string is text, also where it holds tags or an address.
+//! - A key that cannot be a tag, or would be read as HTML, becomes one that can; the key itself is then in the attribute `key`.
+//! - An array of single values inside an array is a row without keys: its values are `<c1>`, `<c2>`, … by their place.
+//! - JSON Lines (several documents one after the other) are an array of them.
+//!
+//! JSON inside of HTML (`<script type="application/ld+json">` and its like) is not read. It could be: the script's text goes
+//! through [`parse`], and the tree is one more page of the same address to learn from.
+//!
+//! serde_json says what is JSON; the walk here only cuts text that it has accepted, so that `1.50` stays `1.50`.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use html5ever::LocalName;
+use serde::de::IgnoredAny;
+
+use super::tree::{Cut, Element, Kind, MAX_NODES, Node, Tree};
+
+/// Arrays and objects inside each other, as in serde_json; what stands deeper is left out.
+const MAX_NESTED: usize = 128;
+/// Values of a row without keys; a longer array is a list.
+const MAX_ROW: usize = 300;
+/// Characters of a key that become its tag.
+const MAX_TAG: usize = 80;
+/// The whole document, and an array's elements.
+const WHOLE: &str = "json";
+const ITEM: &str = "item";
+/// Tags that HTML gives a meaning which changes how their text is read: left out, cut into lines, joined with the text
+/// beside it, taken for navigation, a table or a form. Keys of these names get an underscore.
+const MEANS_MORE: &[&str] = &[
+    "a",
+    "area",
+    "aside",
+    "b",
+    "base",
+    "big",
+    "body",
+    "br",
+    "button",
+    "col",
+    "em",
+    "embed",
+    "font",
+    "footer",
+    "form",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "i",
+    "iframe",
+    "img",
+    "input",
+    "link",
+    "listing",
+    "mark",
+    "meta",
+    "nav",
+    "noscript",
+    "option",
+    "plaintext",
+    "pre",
+    "script",
+    "select",
+    "small",
+    "source",
+    "span",
+    "strong",
+    "style",
+    "sub",
+    "sup",
+    "svg",
+    "table",
+    "td",
+    "template",
+    "textarea",
+    "th",
+    "tr",
+    "tt",
+    "u",
+    "wbr",
+    "xmp",
+];
+
+/// The tree of a JSON document; none where the text is not one, from its first to its last character. A bare string or
+/// number is no document of ours: so is most plain text.
+pub(super) fn parse(text: &str) -> Option<Tree> {
+    if !text.trim_start().starts_with(['[', '{']) {
+        return None;
+    }
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let mut starts = Vec::new();
+    loop {
+        let start = documents.byte_offset();
+        match documents.next() {
+            Some(Ok(_)) if text[start..].trim_start().starts_with(['[', '{']) => starts.push(start),
+            Some(_) => return None,
+            None => break,
+        }
+    }
+    let mut walk = Walk::new();
+    if starts.len() > 1 {
+        walk.begin(PartKind::Array);
+    }
+    for start in starts {
+        walk.document(&text[start..]);
+    }
+    Some(into_tree(walk.parts, walk.cut))
+}
+
+/// An array, an object or a single value, before its place in the tree is known.
+struct Part {
+    tag: LocalName,
+    /// The key as written, where the tag is not the same.
+    key: Option<Rc<str>>,
+    text: Option<Box<str>>,
+    kind: PartKind,
+    inside: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    Array,
+    Object,
+    Single,
+}
+
+/// Cuts documents into parts. The first part is the whole.
+#[derive(Default)]
+struct Walk<'t> {
+    parts: Vec<Part>,
+    /// The arrays and objects that are open, the innermost last.
+    open: Vec<u32>,
+    /// Arrays and objects that were left out and are still open.
+    skipped: usize,
+    /// The key that the next value belongs to, still quoted.
+    key: Option<&'t str>,
+    nodes: usize,
+    tags: HashMap<&'t str, (LocalName, Option<Rc<str>>)>,
+    cut: Option<Cut>,
+}
+
+impl<'t> Walk<'t> {
+    fn new() -> Walk<'t> {
+        Walk::default()
+    }
+
+    /// Walks over one document that is known to be sound, and whatever follows it is not looked at.
+    fn document(&mut self, text: &'t str) {
+        let (bytes, outside) = (text.as_bytes(), self.open.len());
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let from = at;
+            at += 1;
+            match byte {
+                b'[' => self.begin(PartKind::Array),
+                b'{' => self.begin(PartKind::Object),
+                b']' | b'}' => {
+                    self.end();
+                    if self.open.len() == outside && self.skipped == 0 {
+                        return;
+                    }
+                }
+                b'"' => {
+                    at = string_end(bytes, at);
+                    self.string(&text[from..at]);
+                }
+                b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' => {}
+                _ => {
+                    while bytes
+                        .get(at)
+                        .is_some_and(|it| !matches!(it, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r'))
+                    {
+                        at += 1;
+                    }
+                    let word = &text[from..at];
+                    self.single((word != "null").then(|| word.into()));
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, kind: PartKind) {
+        if self.skipped == 0 && self.open.len() >= MAX_NESTED {
+            self.cut.get_or_insert(Cut::TooDeep);
+            self.skipped = 1;
+            self.key = None;
+        } else if self.skipped > 0 {
+            self.skipped += 1;
+        } else {
+            match self.add(None, kind) {
+                Some(part) => self.open.push(part),
+                None => self.skipped = 1,
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+        } else {
+            self.open.pop();
+        }
+    }
+
+    fn string(&mut self, quoted: &'t str) {
+        if self.skipped > 0 {
+            return;
+        }
+        let in_object = self.open.last().is_some_and(|&it| self.parts[it as usize].kind == PartKind::Object);
+        if in_object && self.key.is_none() {
+            self.key = Some(quoted);
+        } else {
+            self.single(Some(unquoted(quoted)).filter(|it| !it.is_empty()));
+        }
+    }
+
+    fn single(&mut self, text: Option<Box<str>>) {
+        if self.skipped == 0 {
+            self.add(text, PartKind::Single);
+        }
+    }
+
+    /// A part under the innermost open one; none when the tree is full.
+    fn add(&mut self, text: Option<Box<str>>, kind: PartKind) -> Option<u32> {
+        let key = self.key.take();
+        self.nodes += 1 + usize::from(text.is_some());
+        if self.nodes >= MAX_NODES {
+            self.cut = Some(Cut::TooManyNodes);
+            return None;
+        }
+        let (tag, key) = match (key, self.open.last()) {
+            (Some(key), _) => self.tags.entry(key).or_insert_with(|| tag_of(&unquoted(key))).clone(),
+            (None, Some(_)) => (ITEM.into(), None),
+            (None, None) => (WHOLE.into(), None),
+        };
+        let id = self.parts.len() as u32;
+        self.parts.push(Part { tag, key, text, kind, inside: Vec::new() });
+        if let Some(&parent) = self.open.last() {
+            self.parts[parent as usize].inside.push(id);
+        }
+        Some(id)
+    }
+}
+
+/// One past the closing quote of a string whose inside begins at `at`.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at + 1
+}
+
+/// What a string says. Half a surrogate pair says nothing: such a string stays as it is written.
+fn unquoted(quoted: &str) -> Box<str> {
+    let inside = &quoted[1..quoted.len() - 1];
+    if !inside.contains('\\') {
+        return inside.into();
+    }
+    serde_json::from_str::<String>(quoted).map_or_else(|_| inside.into(), String::into_boxed_str)
+}
+
+/// A key as a tag, and the key itself where the two differ.
+fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let mut tag: String = key.chars().take(MAX_TAG).map(plain).collect();
+    if !tag.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        tag.insert(0, '_');
+    }
+    if MEANS_MORE.contains(&tag.as_str()) {
+        tag.push('_');
+    }
+    let same = tag == key;
+    (tag.into(), (!same).then(|| key.into()))
+}
+
+/// The parts in document order; those of an object by tag.
+fn into_tree(mut parts: Vec<Part>, cut: Option<Cut>) -> Tree {
+    let mut nodes = vec![Node { parent: 0, before: 0, end: 0, kind: Kind::Document }];
+    let mut open = vec![Open { node: 0, to_come: vec![0], before: None, class: None }];
+    while let Some(around) = open.last_mut() {
+        let Some(id) = around.to_come.pop() else {
+            nodes[around.node as usize].end = nodes.len() as u32;
+            open.pop();
+            continue;
+        };
+        let in_array = around.class.is_some();
+        let node = nodes.len() as u32;
+        let before = around.before.replace(node).unwrap_or(node);
+        nodes.push(Node {
+            parent: around.node,
+            before,
+            end: node + 1,
+            kind: element(&parts[id as usize], &around.class),
+        });
+        if let Some(text) = parts[id as usize].text.take() {
+            nodes.push(Node { parent: node, before: node + 1, end: node + 2, kind: Kind::Text(text) });
+        }
+        let to_come = inside(&mut parts, id, in_array);
+        let part = &parts[id as usize];
+        let class = (part.kind == PartKind::Array).then(|| part.tag.clone());
+        open.push(Open { node, to_come, before: None, class });
+    }
+    Tree { nodes, cut }
+}
+
+fn element(part: &Part, class: &Option<LocalName>) -> Kind {
+    let class = class.iter().filter(|_| &*part.tag == ITEM).map(|class| (LocalName::from("class"), (**class).into()));
+    let key = part.key.iter().map(|key| (LocalName::from("key"), (**key).into()));
+    Kind::Element(Element { name: part.tag.clone(), attributes: class.chain(key).collect() })
+}
+
+/// What stands in a part, the last first: by tag in an object, as written in an array, numbered in a row without keys.
+fn inside(parts: &mut [Part], id: u32, in_array: bool) -> Vec<u32> {
+    let mut inside = std::mem::take(&mut parts[id as usize].inside);
+    match parts[id as usize].kind {
+        PartKind::Single => {}
+        // Stable: of a key that comes twice, the first stays first.
+        PartKind::Object => inside.sort_by(|&a, &b| parts[a as usize].tag.cmp(&parts[b as usize].tag)),
+        PartKind::Array => {
+            let is_row = in_array
+                && inside.len() <= MAX_ROW
+                && inside.iter().all(|&it| parts[it as usize].kind == PartKind::Single);
+            for (place, &it) in inside.iter().enumerate().filter(|_| is_row) {
+                parts[it as usize].tag = format!("c{}", place + 1).into();
+            }
+        }
+    }
+    inside.reverse();
+    inside
+}
+
+/// An element that is being filled.
+struct Open {
+    node: u32,
+    /// The next is the last.
+    to_come: Vec<u32>,
+    before: Option<u32>,
+    /// What each element of an array says of it: a list of one is still known as that list.
+    class: Option<LocalName>,
+}
+
+#[cfg(test)]
+mod tests;
