@@ -3,6 +3,7 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::find::{RowSet, View};
+use super::leaf::fingerprint;
 use super::marks::{MarkMap, Marks};
 use super::sections;
 use crate::page::NodeId;
@@ -13,6 +14,10 @@ const MAX_SAMPLE: usize = 60;
 /// Tokens of one row that are looked at: rows have at most a few hundred. Where lists stand inside lists, 500 deep, each token
 /// of the innermost would be looked at 500 times.
 const MAX_ROW_TOKENS: u32 = 4_000;
+/// Tables that one list may be spread over, to be asked whether it is one.
+const MAX_TABLES: usize = 60;
+/// A cell with more tokens holds more than one plain text.
+const BARE_CELL: usize = 9;
 /// A single huge row counts as so many middling ones in the coverage.
 const MAX_ROW_WEIGHT: f64 = 2.5;
 
@@ -43,6 +48,8 @@ pub struct Features {
     /// Rows of two or three tables of different lengths: more likely several lists than one.
     pub joined: bool,
     pub marks: Marks,
+    /// Share of rows that are cells of a table with one plain text: a value each, not a record.
+    pub bare_cells: f64,
     /// Share of rows that are sections: most of their text is a list of its own.
     pub sections: f64,
     /// Somewhere above stands a menu, a footer, a filter, or what is not shown at first.
@@ -95,6 +102,7 @@ impl<'v, 't> Meter<'v, 't> {
             titled: self.titled(&set.rows),
             joined: self.joined(&set.rows),
             marks: self.marks.of(self.view, &sample),
+            bare_cells: self.bare_cells(&sample),
             sections: sections::share(self.view, &sample),
             aside: self.aside(set),
         }
@@ -202,21 +210,52 @@ impl<'v, 't> Meter<'v, 't> {
         titles.take(2).count() == 2
     }
 
-    /// Rows of two or three tables of clearly different lengths: a list set in columns has columns of one length, and a
-    /// list in many sections has many.
+    /// Rows of tables under different titles; or of two or three tables of clearly different lengths: a list set in columns
+    /// has columns of one length, and a list in many sections has many, all under the same titles.
     fn joined(&self, rows: &[Span]) -> bool {
         let tree = self.view.tree();
-        let mut counts: HashMap<Option<NodeId>, usize> = HashMap::new();
+        let mut tables: Vec<(NodeId, u64, usize)> = Vec::new();
         for row in rows {
             let root = self.view.tokens.list[row.start as usize].node;
-            if tree.tag(root) != "tr" || counts.len() > 3 {
+            let table = tree.ancestors(root).take(4).find(|&node| tree.tag(node) == "table");
+            let Some(table) = table.filter(|_| tree.tag(root) == "tr" && tables.len() <= MAX_TABLES) else {
                 return false;
+            };
+            match tables.last_mut().filter(|(last, _, _)| *last == table) {
+                Some((_, _, count)) => *count += 1,
+                None => tables.push((table, self.titles(table, row.start), 1)),
             }
-            *counts.entry(tree.ancestors(root).find(|&node| tree.tag(node) == "table")).or_default() += 1;
         }
-        let most = counts.values().copied().max().unwrap_or(0);
-        let least = counts.values().copied().min().unwrap_or(0);
-        (2..=3).contains(&counts.len()) && most > least + 2
+        let titles: HashSet<u64> = tables.iter().map(|&(_, titles, _)| titles).filter(|&titles| titles != 0).collect();
+        let counts = || tables.iter().map(|&(_, _, count)| count);
+        let uneven = counts().max().unwrap_or(0) > counts().min().unwrap_or(0) + 2;
+        titles.len() >= 2 || (2..=3).contains(&tables.len()) && uneven
+    }
+
+    /// A print of the titles that stand in the table before its first row; 0 where there are none.
+    fn titles(&self, table: NodeId, first: u32) -> u64 {
+        let tree = self.view.tree();
+        let before = Span { start: self.view.span(table).start, stop: first };
+        let tokens = self.view.tokens.slice(before).iter().take(MAX_ROW_TOKENS as usize);
+        let texts = tokens.filter(|token| token.kind == TokenKind::Text);
+        let in_title = |node: NodeId| tree.ancestors(node).take(4).any(|it| tree.tag(it) == "th");
+        let texts = texts.filter(|token| in_title(token.node)).map(|token| self.view.tokens.raw(token).trim());
+        texts.fold(0, |print: u64, text| print.rotate_left(5) ^ fingerprint(text))
+    }
+
+    fn bare_cells(&self, sample: &[Span]) -> f64 {
+        let tree = self.view.tree();
+        let is_bare = |row: &&Span| {
+            let tokens = self.view.tokens.slice(**row);
+            let is_cell = tokens.first().is_some_and(|first| matches!(tree.tag(first.node), "td" | "th"));
+            // A cell with a link or a picture may be a record in a grid.
+            let says_more = |node: NodeId| matches!(tree.tag(node), "a" | "img");
+            is_cell
+                && tokens.iter().take(BARE_CELL).filter(|token| token.kind == TokenKind::Text).count() == 1
+                && tokens.len() <= BARE_CELL
+                && !tokens.iter().any(|token| says_more(token.node))
+        };
+        sample.iter().filter(is_bare).count() as f64 / sample.len().max(1) as f64
     }
 
     fn bare_links(&self, sample: &[Span]) -> bool {

@@ -39,6 +39,8 @@ const FIGURES: f64 = 0.5;
 const HEADINGS: f64 = 0.3;
 const PRICES: f64 = 0.2;
 const SECTIONS: f64 = 0.8;
+/// Small tables of plain values, where the cells outnumber the rows.
+const BARE_CELLS: f64 = 1.2;
 const TALLIES: f64 = 0.4;
 const ASIDE: f64 = 0.7;
 
@@ -64,7 +66,6 @@ fn score(it: &Features) -> f64 {
         - DISPERSION * (1.0 + it.dispersion).ln()
         - NAVIGATION * it.navigation
         - if it.bare_links { BARE_LINKS } else { 0.0 }
-        - GRID_LINES * it.grid_lines
         - ROTATION * it.rotation
         + if it.titled { TITLED } else { 0.0 }
         - if it.joined { JOINED } else { 0.0 }
@@ -73,7 +74,9 @@ fn score(it: &Features) -> f64 {
         + HEADINGS * it.marks.heading
         + PRICES * it.marks.price
         - TALLIES * it.marks.tally
-        - SECTIONS * it.sections
+        // Both say that the records are inside the rows; it is one thing.
+        - (GRID_LINES * it.grid_lines).max(SECTIONS * it.sections)
+        - BARE_CELLS * it.bare_cells
         - if it.aside { ASIDE } else { 0.0 }
 }
 

@@ -234,3 +234,28 @@ fn a_category_above_its_items_is_a_column_of_each() {
     let towns: Vec<Option<&str>> = shown.rows.iter().map(|row| row.cells[towns].as_deref()).collect();
     assert_eq!(towns, [Some("Pictou"), Some("Pictou"), Some("Amherst"), Some("Amherst")]);
 }
+
+#[test]
+fn rows_of_a_small_table_come_before_its_cells() {
+    let rows: String = ["Ghent", "Bruges", "Ostend", "Mechelen"]
+        .iter()
+        .map(|town| format!("<tr><td>{town}<td>{}<td>x{town}", town.len() * 7))
+        .collect();
+    let first = candidates(&format!("<table><tr><th>Town<th>Flats to let<th>Code{rows}</table>")).remove(0);
+    assert_eq!(first.table.rows.len(), 4, "{}", first.template);
+}
+
+#[test]
+fn tables_under_different_titles_are_different_lists() {
+    let table = |titles: &str, words: &[&str]| {
+        let rows: String = words.iter().map(|it| format!("<tr><td>{it}</td><td>{}</td></tr>", it.len() * 31)).collect();
+        format!("<table><tr>{titles}</tr>{rows}</table>")
+    };
+    let towns = ["Ghent", "Bruges", "Ostend", "Mechelen", "Ieper", "Aalst", "Kortrijk", "Leuven", "Namur", "Liege"];
+    let beers = ["Duvel", "Chimay", "Orval", "Leffe", "Rochefort", "Achel", "Kwak", "Hoegaarden", "Jupiler", "Palm"];
+    let page = |other: &str| {
+        format!("{}{}", table("<th>Name<th>People", &towns), table(&format!("<th>Name<th>{other}"), &beers))
+    };
+    assert_eq!(candidates(&page("Litres")).remove(0).table.rows.len(), 10);
+    assert_eq!(candidates(&page("People")).remove(0).table.rows.len(), 20, "one list in two sections");
+}
