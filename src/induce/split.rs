@@ -21,7 +21,9 @@ pub struct Cut {
 const NEARLY_ALL: f64 = 0.85;
 const MAX_PIECES: usize = 10;
 /// Values with more words than this are prose, and words of prose are no columns.
-const MAX_WORDS: usize = 6;
+const MAX_WORDS: usize = 8;
+/// Signs that part words and belong to one of them.
+const UNITS: &str = "$€£¥%";
 /// Characters of a value that are looked at.
 const MAX_CHARS: usize = 2_000;
 
@@ -43,6 +45,11 @@ pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
     let mut cuts = vec![Cut::default()];
     if !signs.is_empty() {
         cuts.push(Cut { signs: signs.clone(), ..Cut::default() });
+    }
+    // A price keeps its currency, where something else parts it from its neighbours: `$79.01 (53%)`.
+    let apart: String = signs.chars().filter(|&sign| !UNITS.contains(sign)).collect();
+    if !apart.is_empty() && apart != signs {
+        cuts.push(Cut { signs: apart, ..Cut::default() });
     }
     if !words.is_empty() {
         // At words only: the signs of a sentence stay in it (`“Be. Not seem.” Author: Ann`).
@@ -256,6 +263,7 @@ mod tests {
     fn a_column_is_cut_at_what_all_values_share() {
         check(&["Name: Ann", "Name: Bob"], &["Name", "Ann"]);
         check(&["Paris (FR)", "Rome (IT)"], &["Paris", "FR"]);
+        check(&["$79.01 (53%)", "$175.10 (70%)"], &["79.01", "53", "$79.01", "53%"]);
         check(&["by Ann on Monday", "by Bob Ray on Friday"], &["Ann", "Monday"]);
         check(&["“Be now.” Author: Ann", "“I, too.” Author: Bob Ray"], &["Be now.", "Author", "Ann", "“Be now.”"]);
     }
