@@ -136,7 +136,8 @@ pub struct Above {
     pub element: String,
     /// It stood alone between two rows, as a category does; column titles and advertisements come in company.
     pub alone: bool,
-    /// The last text of each kind of element (tag and classes): categories and their sub-categories.
+    /// The last text of each kind of element (tag and classes): categories and their sub-categories. Of several in one
+    /// gap the second is `td#2`: a category may stand beside column titles.
     pub levels: Vec<(String, String)>,
 }
 
@@ -158,11 +159,15 @@ pub fn headings(view: &View<'_>, rows: &[Span]) -> Vec<Rc<Above>> {
             // Above the first row stands the rest of the page, too.
             let alone = texts.len() == 1 || headings.is_empty();
             let mut next = Above { alone, ..Above::clone(&above) };
+            let mut before: Vec<String> = Vec::new();
             for i in texts {
                 let text = text(&view.tokens, Span { start: i, stop: i + 1 });
-                next.element = holder(view, i);
-                next.set(&text);
+                let element = holder(view, i);
+                let nth = before.iter().filter(|it| **it == element).count() + 1;
+                next.set(if nth == 1 { element.clone() } else { format!("{element}#{nth}") }, &text);
                 next.last = Some(text);
+                next.element.clone_from(&element);
+                before.push(element);
             }
             above = Rc::new(next);
         }
@@ -177,10 +182,10 @@ impl Above {
         self.levels.iter().find(|(it, _)| it == element).map(|(_, text)| text.as_str())
     }
 
-    fn set(&mut self, text: &str) {
-        match self.levels.iter().position(|(it, _)| *it == self.element) {
+    fn set(&mut self, element: String, text: &str) {
+        match self.levels.iter().position(|(it, _)| *it == element) {
             Some(i) => text.clone_into(&mut self.levels[i].1),
-            None if self.levels.len() < MAX_LEVELS => self.levels.push((self.element.clone(), text.to_owned())),
+            None if self.levels.len() < MAX_LEVELS => self.levels.push((element, text.to_owned())),
             None => {}
         }
     }

@@ -259,3 +259,30 @@ fn tables_under_different_titles_are_different_lists() {
     assert_eq!(candidates(&page("Litres")).remove(0).table.rows.len(), 10);
     assert_eq!(candidates(&page("People")).remove(0).table.rows.len(), 20, "one list in two sections");
 }
+
+#[test]
+fn a_category_beside_a_column_title_is_found() {
+    let table = |state: &str, jobs: &[&str]| {
+        let rows: String = jobs
+            .iter()
+            .map(|it| {
+                format!(
+                    "<tr class=job><td><a href=/{it}><b>{it}</b></a><p>in town</p></td><td><i>{} places</i></td></tr>",
+                    it.len()
+                )
+            })
+            .collect();
+        format!("<table><tr class=top><td>{state}</td><td>Places</td></tr>{rows}</table>")
+    };
+    let page = [
+        table("Oaxaca", &["Baker", "Cook", "Driver", "Editor"]),
+        table("Puebla", &["Farmer", "Guard", "Hunter"]),
+        table("Sonora", &["Judge", "Knitter", "Lawyer", "Miner"]),
+    ];
+    let first = candidates(&page.concat()).remove(0);
+    assert_eq!(first.table.rows.len(), 11, "{}", first.template);
+    let wanted = ["Oaxaca", "Puebla", "Sonora"];
+    let is_state =
+        |j: &usize| [0, 4, 7].iter().zip(wanted).all(|(&i, it)| first.table.rows[i].cells[*j].as_deref() == Some(it));
+    assert!((0..first.table.columns.len()).any(|j| is_state(&j)), "{:?}", first.table.columns);
+}
