@@ -26,9 +26,12 @@ pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
         drawn.load_style(UTF8_FULL_CONDENSED);
         drawn.set_header(band.iter().map(|(place, it)| head(*place, it, cell)));
         let tables: Vec<Table> = band.iter().map(|(_, it)| visible(&it.table, &it.template)).collect();
-        for row in 0..SHOWN_ROWS {
+        let most = tables.iter().map(|table| table.rows.len()).max().unwrap_or(0).min(SHOWN_ROWS);
+        for row in 0..most {
             let record = |table: &Table| table.rows.get(row).map(|it| lines(table, it, cell)).unwrap_or_default();
-            drawn.add_row(tables.iter().map(record));
+            // A blank line parts the records.
+            let gap = if row + 1 < most { "\n" } else { "" };
+            drawn.add_row(tables.iter().map(|table| format!("{}{gap}", record(table))));
         }
         drawn.to_string()
     });
@@ -37,15 +40,18 @@ pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
 
 fn head(place: usize, it: &Candidate, width: usize) -> String {
     let shown = it.template.columns().iter().filter(|column| !column.hidden).count();
-    let first = format!("{}. {} rows, {shown} columns", place + 1, it.table.rows.len());
+    let columns = if shown == 1 { "column" } else { "columns" };
+    let first = format!("{}. {} rows, {shown} {columns}", place + 1, it.table.rows.len());
     format!("{}\n{}", out::cell(&first, width), out::cell(&format!("{}, score {:.2}", it.method, it.score), width))
 }
 
-/// The first values of a record, one a line, under their names.
+/// The first values of a record, one a line, under their names. Words say more than addresses, and come first.
 fn lines(table: &Table, row: &Row, width: usize) -> String {
     let named = table.columns.iter().zip(&row.cells).filter_map(|(name, cell)| Some((name, cell.as_ref()?)));
+    let is_address = |(_, value): &(&String, &String)| value.contains('/') && !value.contains(' ');
+    let (addresses, words): (Vec<_>, Vec<_>) = named.partition(is_address);
     let line = |(name, value): (&String, &String)| out::cell(&format!("{name}: {value}"), width);
-    named.take(SHOWN_VALUES).map(line).collect::<Vec<_>>().join("\n")
+    words.into_iter().chain(addresses).take(SHOWN_VALUES).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
