@@ -2,12 +2,46 @@
 
 mod words;
 mod numbers;
+mod more;
 
 use url::Url;
 
 use super::link;
 use crate::page::{NodeId, Tree};
 use words::Says;
+
+/// How a page leads on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paging {
+    /// By a link to the page after it.
+    Next(NodeId),
+    /// By numbers of pages, none of which is the one after it.
+    Pages,
+    /// By a button that fetches more into the same page.
+    More,
+    None,
+}
+
+impl Paging {
+    pub fn word(self) -> &'static str {
+        match self {
+            Paging::Next(_) => "next",
+            Paging::Pages => "pages",
+            Paging::More => "more",
+            Paging::None => "none",
+        }
+    }
+}
+
+pub fn paging(tree: &Tree, url: &Url) -> Paging {
+    if let Some(node) = next_node(tree, url) {
+        return Paging::Next(node);
+    }
+    if more::is_there(tree) {
+        return Paging::More;
+    }
+    if numbers::are_there(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
+}
 
 /// Where the page after this one is; `None` when no link says so clearly.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {

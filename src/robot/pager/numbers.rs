@@ -18,6 +18,27 @@ const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispa
 
 /// The link to the page after the current one, in a pager of numbers.
 pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
+    pagers(tree, base).into_iter().find_map(|(pager, numbers)| {
+        let current = current(tree, url, base, pager, &numbers)?;
+        numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
+    })
+}
+
+/// Is there a pager of numbers at all, for this list?
+pub fn are_there(tree: &Tree, url: &Url, base: &Url) -> bool {
+    let same_list = |node: NodeId| {
+        tree.attribute(node, "href")
+            .and_then(|href| link::resolve(base, href))
+            .is_some_and(|target| super::same_list(url, &target))
+    };
+    pagers(tree, base).into_iter().any(|(pager, numbers)| {
+        let all_same = numbers.iter().all(|(node, _)| same_list(*node));
+        all_same && (current(tree, url, base, pager, &numbers).is_some() || super::in_pager(tree, numbers[0].0))
+    })
+}
+
+/// Links that are numbers, by the element that they stand in together.
+fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     let links: Vec<(NodeId, u32)> = tree
         .elements("a")
         .filter(|&node| link::is_link(tree, node) && !super::in_other_widget(tree, node))
@@ -34,13 +55,8 @@ pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
             pagers.entry(pager).or_default().push((node, number));
         }
     }
-    pagers.into_iter().find_map(|(pager, numbers)| {
-        if numbers.len() > MAX_NUMBERS || !alike(tree, base, &numbers) {
-            return None;
-        }
-        let current = current(tree, url, base, pager, &numbers)?;
-        numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
-    })
+    pagers.retain(|_, numbers| numbers.len() <= MAX_NUMBERS && alike(tree, base, numbers));
+    pagers
 }
 
 fn number(text: &str) -> Option<u32> {

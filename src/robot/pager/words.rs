@@ -137,6 +137,51 @@ const OTHERS: &[&str] = &[
 ];
 const ARROWS: &[&str] = &[">", ">>", "»", "›", "→", "▶", "►", "⟩", "➔", "→→", "»»", "⇒", "❯", "▸", "", ">|>"];
 
+/// What a button says that fetches more of the list.
+const MORE: &[&str] = &[
+    "load more",
+    "show more",
+    "view more",
+    "see more",
+    "more results",
+    "more posts",
+    "mehr laden",
+    "mehr anzeigen",
+    "weitere laden",
+    "charger plus",
+    "voir plus",
+    "afficher plus",
+    "cargar más",
+    "mostrar más",
+    "ver más",
+    "carregar mais",
+    "ver mais",
+    "mostrar mais",
+    "carica altri",
+    "mostra altri",
+    "meer laden",
+    "toon meer",
+    "показать ещё",
+    "показать еще",
+    "загрузить ещё",
+    "загрузить еще",
+    "pokaż więcej",
+    "načíst další",
+    "visa fler",
+    "vis flere",
+    "もっと見る",
+    "加载更多",
+    "載入更多",
+    "더보기",
+];
+
+/// Does a button fetch more of the list? It may say of what: “Load more hotels”.
+pub fn says_more(label: &str) -> bool {
+    let label = label.trim().to_lowercase();
+    let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
+    is_short && MORE.iter().any(|more| label.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(more))
+}
+
 /// What a link's text says.
 pub fn text(label: &str) -> Says {
     let label = label.trim().to_lowercase();
