@@ -49,37 +49,66 @@ impl Form {
             return if self.registers(&own) { Purpose::Registration } else { Purpose::Login };
         }
         let texts = self.visible().filter(|field| field.is_text()).count();
-        let mail = self.visible().any(is_mail);
-        let recovers = says(&own, words::RECOVERY) || says(&self.text, words::FORGOTTEN);
-        if self.visible().any(|field| field.long) {
-            return if says(&own, words::SEARCH) && !mail { Purpose::Search } else { Purpose::Contact };
+        if texts == 0 && !self.visible().any(is_query) {
+            return self.without_texts(&own);
         }
-        if self.searches(&own) && !mail {
+        let mails = self.visible().filter(|field| is_mail(field)).count();
+        let is_new = says(&own, words::REGISTRATION) || self.visible().any(|field| is_of(field, words::NEWCOMER));
+        if self.visible().any(|field| field.long) {
+            return match () {
+                () if is_new && mails > 0 => Purpose::Registration,
+                () if says(&own, words::SEARCH) && mails == 0 => Purpose::Search,
+                () => Purpose::Contact,
+            };
+        }
+        if mails == 0 && self.searches(&own) {
             return Purpose::Search;
         }
-        if texts == 0 {
-            return if says(&own, words::REGISTRATION) { Purpose::Registration } else { Purpose::Other };
-        }
         if self.visible().filter(|field| is_of(field, words::ADDRESS)).count() >= ORDER_PARTS {
-            return Purpose::Order;
+            return if is_new { Purpose::Registration } else { Purpose::Order };
         }
-        let user = self.visible().any(is_user);
+        self.of_few_texts(&own, texts, mails, is_new)
+    }
+
+    /// Boxes, choices and buttons only: most lead somewhere else in the site.
+    fn without_texts(&self, own: &str) -> Purpose {
+        let named = [&self.name, &self.id].into_iter().flatten().any(|it| says(&it.to_lowercase(), words::LOGIN));
+        let buttons = words::buttons(self);
         match () {
-            () if says(&own, words::LETTER) && mail => Purpose::MailingList,
-            () if recovers && user && texts <= MAX_LOGIN_TEXTS => Purpose::Recovery,
-            () if says(&own, words::REGISTRATION) && user => Purpose::Registration,
-            () if says(&own, words::LOGIN) && user && texts <= MAX_LOGIN_TEXTS => Purpose::Login,
-            () if says(&self.text, words::LETTER) && mail => Purpose::MailingList,
-            () if self.visible().filter(|field| is_mail(field)).count() > 1 => Purpose::Contact,
-            () if mail && texts <= MAX_LETTER_TEXTS => Purpose::MailingList,
-            () if says(&self.text, words::SEARCH) && !mail => Purpose::Search,
+            () if says(own, words::REGISTRATION) && says(&buttons, words::TERMS) => Purpose::Registration,
+            // Its fields are made by a script, or asked for on the next page.
+            () if named || says(&buttons, words::LOGIN) => Purpose::Login,
+            () if says(own, words::SEARCH) => Purpose::Search,
+            () => Purpose::Other,
+        }
+    }
+
+    /// An address or a name, and little else: what it is for is only said in words.
+    fn of_few_texts(&self, own: &str, texts: usize, mails: usize, is_new: bool) -> Purpose {
+        let user = self.visible().any(is_user);
+        let few = texts <= MAX_LOGIN_TEXTS;
+        let recovers = says(own, words::RECOVERY) || says(&self.text, words::FORGOTTEN);
+        match () {
+            () if says(own, words::LETTER) && mails > 0 => Purpose::MailingList,
+            () if recovers && user && few => Purpose::Recovery,
+            // “Sign up” with nothing but an address is a newsletter; who is registered chooses a name, or proves to be a person.
+            () if is_new && user && (texts > 1 || mails == 0 || self.visible().any(|it| is_of(it, words::CAPTCHA))) => {
+                Purpose::Registration
+            }
+            // The password is asked for on the next page. An address of this kind is not enough: all of an account's have it.
+            () if says(&words::buttons(self), words::LOGIN) && user && few => Purpose::Login,
+            () if says(&self.text, words::LETTER) && mails > 0 => Purpose::MailingList,
+            () if mails > 1 => Purpose::Contact,
+            () if mails > 0 && texts <= MAX_LETTER_TEXTS => Purpose::MailingList,
+            () if says(&self.text, words::SEARCH) && mails == 0 => Purpose::Search,
             () => Purpose::Other,
         }
     }
 
     /// Where the user's name goes: the text before the password that is called so, or else the nearest one before it.
     pub fn username(&self) -> Option<&Field> {
-        let before = self.fields.iter().position(|field| field.kind == Kind::Password).unwrap_or(self.fields.len());
+        let secret = self.password().map(|field| field.node);
+        let before = self.fields.iter().position(|field| Some(field.node) == secret).unwrap_or(self.fields.len());
         let (before, after) = self.fields.split_at(before);
         let asked = |field: &&Field| field.is_text() && !is_of(field, words::NO_NAME);
         let called = before.iter().rev().filter(asked).find(|field| is_user(field));
@@ -89,7 +118,17 @@ impl Form {
     }
 
     pub fn password(&self) -> Option<&Field> {
-        self.fields.iter().find(|field| field.kind == Kind::Password)
+        self.secrets().next()
+    }
+
+    /// The passwords; where there is none, texts that are called so: some pages show what is typed.
+    fn secrets(&self) -> impl Iterator<Item = &Field> {
+        let hidden = self.fields.iter().any(|field| field.kind == Kind::Password);
+        self.fields.iter().filter(move |field| match field.kind {
+            Kind::Password => true,
+            Kind::Text => !hidden && is_called_password(field),
+            _ => false,
+        })
     }
 
     /// Where the words searched for go.
@@ -101,7 +140,7 @@ impl Form {
     }
 
     fn passwords(&self) -> usize {
-        self.nameless_passwords + self.fields.iter().filter(|field| field.kind == Kind::Password).count()
+        self.nameless_passwords + self.secrets().count()
     }
 
     /// Of a form with a password: is it for somebody new?
@@ -116,6 +155,12 @@ impl Form {
             signs += 2;
         }
         signs += i32::try_from(person.min(2)).unwrap_or(2);
+        // Who logs in gives one or the other.
+        if self.visible().any(is_mail)
+            && self.visible().any(|field| field.is_text() && is_user(field) && !is_mail(field))
+        {
+            signs += 1;
+        }
         if says(own, words::REGISTRATION) {
             signs += 2;
         }
@@ -146,4 +191,10 @@ fn is_of(field: &Field, words: &str) -> bool {
 
 fn is_mail(field: &Field) -> bool {
     field.is_text() && (field.kind == Kind::Email || is_of(field, words::MAIL))
+}
+
+fn is_called_password(field: &Field) -> bool {
+    const NAMES: &[&str] =
+        &["password", "passwd", "passwort", "pass", "pwd", "mdp", "password2", "contrasena", "senha", "heslo", "haslo"];
+    !field.long && NAMES.contains(&field.name.to_lowercase().as_str())
 }

@@ -10,7 +10,7 @@ pub const LOGIN: &str = "\
     oturum aç|kirjaudu|σύνδεση|ログイン|登录|登入|登陆|로그인|تسجيل الدخول|כניסה|เข้าสู่ระบบ|đăng nhập|masuk";
 pub const REGISTRATION: &str = "\
     register|registr|signup|sign-up|sign up|sign_up|create account|create an account|create my account|\
-    createaccount|create-account|create_account|new account|newaccount|new_user|newuser|new user|join now|join us|\
+    createaccount|create-account|create_account|new account|newaccount|new_user|newuser|new user|nouveau-membre|nouveau membre|new-member|new member|newmember|neukunde|join now|join us|\
     join free|neues konto|konto erstellen|inscription|inscrire|s'inscri|créer un compte|créer mon compte|\
     crear cuenta|regístr|cadastr|criar conta|iscriviti|crea account|crea un account|crea il tuo|registreer|\
     account aanmaken|zarejestruj|załóż konto|regisztr|înregistr|зарегистр|регистр|зареєстр|kayıt ol|üye ol|\
@@ -47,6 +47,9 @@ pub const PERSON: &str = "\
     nachname|prénom|prenom|apellido|sobrenome|cognome|voornaam|achternaam|imię|nazwisko|příjmení|jméno|фамилия|\
     gender|geschlecht|sex|civilit|birth|geburt|naissance|nacimiento|nascimento|dob|phone|telefon|teléfono|country|\
     zip|confirm|repeat|retype|again|wiederholen|captcha";
+/// What a field for somebody new is called.
+pub const NEWCOMER: &str = "new_user|newuser|new-user|reg_|register|registration|signup";
+pub const CAPTCHA: &str = "captcha|verif|security code";
 pub const TERMS: &str = "\
     agree|accept|terms|tos|agb|legal|privacy|datenschutz|conditions|condiciones|termos|условия|соглас|newsletter|\
     subscri|offers|optin|opt-in";
@@ -77,7 +80,17 @@ fn stands_alone(text: &str, word: &str) -> bool {
 /// All that the form says about itself, in lower case: its names, where it goes, what its buttons say.
 pub fn own(form: &Form) -> String {
     let parts = [form.name.as_deref(), form.id.as_deref(), form.action.as_deref(), Some(form.hints.as_str())];
-    let buttons = form.buttons.iter().flat_map(|button| [button.name.as_deref().unwrap_or_default(), &button.text]);
-    let all: Vec<&str> = parts.into_iter().flatten().chain(buttons).collect();
+    let buttons = buttons(form);
+    let all: Vec<&str> = parts.into_iter().flatten().chain([buttons.as_str()]).collect();
     all.join(" ").to_lowercase()
 }
+
+/// What its buttons say, in lower case.
+pub fn buttons(form: &Form) -> String {
+    let buttons = form.buttons.iter().take(BUTTONS);
+    let said = buttons.flat_map(|button| [button.name.as_deref().unwrap_or_default(), button.text.as_str()]);
+    said.collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// A form has a button or two. A cart with one a row, or a hostile page, is not read to its end.
+const BUTTONS: usize = 20;
