@@ -6,7 +6,8 @@ use serde_json::json;
 use url::Url;
 
 use super::{Done, exit, out, page_url, read_page, settle};
-use crate::robot::{link, pager};
+use crate::robot::link;
+use crate::robot::pager::{self, Reading};
 
 /// How a page leads on to the next one of its list
 ///
@@ -21,6 +22,9 @@ pub struct Args {
     /// Where the page is from: its links are relative to it, and its page number counts
     #[arg(long, value_name = "URL", value_parser = page_url)]
     url: Url,
+    /// Where a walk goes on: on a blog to the older posts, even where the page calls the newer ones next
+    #[arg(long)]
+    onward: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,7 +39,8 @@ pub fn run(args: Args) -> u8 {
 
 fn pager(args: &Args) -> Done {
     let tree = read_page(&args.page)?;
-    let paging = pager::paging(&tree, &args.url);
+    let reading = if args.onward { Reading::Onward } else { Reading::Shown };
+    let paging = pager::paging(&tree, &args.url, reading);
     let href = match paging {
         pager::Paging::Next(node) => tree.attribute(node, "href").map(str::trim),
         _ => None,

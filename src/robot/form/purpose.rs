@@ -56,7 +56,7 @@ impl Form {
         let is_new = says(&own, words::REGISTRATION) || self.visible().any(|field| is_of(field, words::NEWCOMER));
         if self.visible().any(|field| field.long) {
             return match () {
-                () if is_new && mails > 0 => Purpose::Registration,
+                () if says(&own, words::REGISTRATION) && mails > 0 => Purpose::Registration,
                 () if says(&own, words::SEARCH) && mails == 0 => Purpose::Search,
                 () => Purpose::Contact,
             };

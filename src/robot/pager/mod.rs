@@ -2,6 +2,7 @@
 
 mod words;
 mod numbers;
+mod series;
 mod more;
 
 use url::Url;
@@ -33,8 +34,19 @@ impl Paging {
     }
 }
 
-pub fn paging(tree: &Tree, url: &Url) -> Paging {
-    if let Some(node) = next_node(tree, url) {
+/// What “next” means. A blog's “Older posts” leads on through the list, but is *previous* to those who read the blog as a diary,
+/// and many blogs mark it so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// What the page shows its readers as next: a mark in its head that no visible link shares does not count, and newer posts
+    /// come after older ones unless the page marks them otherwise.
+    Shown,
+    /// Where a walk through the whole list goes on: to older posts.
+    Onward,
+}
+
+pub fn paging(tree: &Tree, url: &Url, reading: Reading) -> Paging {
+    if let Some(node) = next_node(tree, url, reading) {
         return Paging::Next(node);
     }
     if more::is_there(tree) {
@@ -43,26 +55,41 @@ pub fn paging(tree: &Tree, url: &Url) -> Paging {
     if numbers::are_there(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
 }
 
-/// Where the page after this one is; `None` when no link says so clearly.
+/// Where a walk goes on from this page; `None` when no link says so clearly.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
-    let node = next_node(tree, url)?;
+    let node = next_node(tree, url, Reading::Onward)?;
     link::resolve(&link::base(tree, url), tree.attribute(node, "href")?)
 }
 
 /// The link itself.
-pub fn next_node(tree: &Tree, url: &Url) -> Option<NodeId> {
+pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
     let base = link::base(tree, url);
     let numbered = numbers::after_current(tree, url, &base);
+    let page = Around { tree, url, reading, marked: marked(tree, url, &base) };
     let mut best: Option<(i32, NodeId)> = None;
     for node in tree.subtree(tree.root()).filter(|&node| link::is_link(tree, node)) {
+        if tree.tag(node) == "link" && reading == Reading::Shown {
+            continue;
+        }
         let Some(target) = target(tree, url, &base, node).filter(|_| !in_other_widget(tree, node)) else { continue };
-        let score = score(tree, url, node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
+        let score = page.score(node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
         // The first of equals: pagers stand above and below a list, and say the same.
         if score >= ENOUGH && best.as_ref().is_none_or(|(so_far, _)| score > *so_far) {
             best = Some((score, node));
         }
     }
     best.map(|(_, node)| node)
+}
+
+/// Where the page's head says that the next one is.
+fn marked(tree: &Tree, url: &Url, base: &Url) -> Option<Url> {
+    let mut marks = tree.elements("link").filter(|&node| has_rel(tree, node, &["next"]));
+    marks.find_map(|node| target(tree, url, base, node))
+}
+
+fn has_rel(tree: &Tree, node: NodeId, words: &[&str]) -> bool {
+    let rel = tree.attribute(node, "rel").unwrap_or_default();
+    rel.split_ascii_whitespace().any(|it| words.iter().any(|word| it.eq_ignore_ascii_case(word)))
 }
 
 // Weights, set by hand on the 119 labelled pages that the test below reads. Two signs that agree are enough, one weak sign is not.
@@ -72,6 +99,8 @@ const TEXT: i32 = 7;
 const ARROW: i32 = 4;
 const ATTRIBUTE: i32 = 4;
 const NUMBERED: i32 = 8;
+/// Nothing but a list has newer posts, wherever they are: the newest are often the front page.
+const NEWER: i32 = 12;
 const IN_PAGER: i32 = 4;
 const SAME_LIST: i32 = 4;
 /// Another part of the site: the next article, the next photo.
@@ -95,31 +124,63 @@ fn site(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-fn score(tree: &Tree, url: &Url, node: NodeId, target: &Url) -> i32 {
-    let rel = tree.attribute(node, "rel").unwrap_or_default().to_ascii_lowercase();
-    let mut score = if rel.split_ascii_whitespace().any(|it| it == "next") { REL } else { 0 };
-    if rel.split_ascii_whitespace().any(|it| it == "prev" || it == "previous") {
-        return NEVER;
+/// What every link of a page is judged by.
+struct Around<'a> {
+    tree: &'a Tree,
+    url: &'a Url,
+    reading: Reading,
+    marked: Option<Url>,
+}
+
+impl Around<'_> {
+    fn score(&self, node: NodeId, target: &Url) -> i32 {
+        let tree = self.tree;
+        if has_rel(tree, node, &["prev", "previous"]) {
+            return NEVER;
+        }
+        let is_next = words::attributes(tree, node, Says::Next);
+        let is_back = words::attributes(tree, node, Says::Back);
+        let is_marked = has_rel(tree, node, &["next"]) || self.marked.as_ref() == Some(target);
+        let says = self.meant(words::text(&link::label(tree, node)), is_next, is_back, is_marked);
+        let mut score = match says {
+            Says::Next => TEXT,
+            Says::Arrow => ARROW,
+            Says::More if series::leads_on(self.url, target) => TEXT,
+            Says::Newer => return NEWER,
+            Says::Back | Says::NextOther => return NEVER,
+            Says::Older | Says::More | Says::Nothing => 0,
+        };
+        // “Older posts” that is marked as previous leads on all the same.
+        let is_older = says == Says::Next && is_back && self.reading == Reading::Onward;
+        if is_back && !is_older {
+            return NEVER;
+        }
+        if has_rel(tree, node, &["next"]) {
+            score += REL;
+        }
+        if is_next {
+            score += ATTRIBUTE;
+        }
+        if score == 0 {
+            return 0;
+        }
+        if in_pager(tree, node) {
+            score += IN_PAGER;
+        }
+        score + if same_list(self.url, target) { SAME_LIST } else { ELSEWHERE }
     }
-    score += match words::text(&link::label(tree, node)) {
-        Says::Next => TEXT,
-        Says::Arrow => ARROW,
-        Says::Back | Says::NextOther => return NEVER,
-        Says::Nothing => 0,
-    };
-    if words::attributes(tree, node, Says::Next) {
-        score += ATTRIBUTE;
+
+    /// What older and newer posts are on this page.
+    fn meant(&self, says: Says, is_next: bool, is_back: bool, is_marked: bool) -> Says {
+        match (says, self.reading) {
+            (Says::Older, Reading::Onward) => Says::Next,
+            (Says::Newer, Reading::Onward) => Says::Back,
+            (Says::Older, Reading::Shown) if (is_next || is_marked) && !is_back => Says::Next,
+            (Says::Older, Reading::Shown) => Says::Back,
+            (Says::Newer, Reading::Shown) if is_back => Says::Back,
+            (says, _) => says,
+        }
     }
-    if words::attributes(tree, node, Says::Back) {
-        return NEVER;
-    }
-    if score == 0 {
-        return 0;
-    }
-    if in_pager(tree, node) {
-        score += IN_PAGER;
-    }
-    score + if same_list(url, target) { SAME_LIST } else { ELSEWHERE }
 }
 
 /// How many elements around a link may be its pager.
