@@ -1,6 +1,7 @@
 //! The next link of a page. Pure: every link is scored by what it says, where it stands and where it leads.
 
 mod words;
+mod phrases;
 mod numbers;
 mod series;
 mod more;
@@ -138,10 +139,17 @@ impl Around<'_> {
         if has_rel(tree, node, &["prev", "previous"]) {
             return NEVER;
         }
+        // A walk never goes back, whatever the link says.
+        if self.reading == Reading::Onward && same_list(self.url, target) && series::leads_back(self.url, target) {
+            return NEVER;
+        }
         let is_next = words::attributes(tree, node, Says::Next);
         let is_back = words::attributes(tree, node, Says::Back);
         let is_marked = has_rel(tree, node, &["next"]) || self.marked.as_ref() == Some(target);
-        let says = self.meant(words::text(&link::label(tree, node)), is_next, is_back, is_marked);
+        let label = link::label(tree, node);
+        let read =
+            if label.is_empty() && words::is_drawn_arrow(tree, node) { Says::Arrow } else { words::text(&label) };
+        let says = self.meant(read, is_next, is_back, is_marked);
         let mut score = match says {
             Says::Next => TEXT,
             Says::Arrow => ARROW,
@@ -209,7 +217,7 @@ fn strip_page(path: &str) -> String {
     let mut parts: Vec<String> = path
         .split('/')
         .filter(|part| !part.is_empty())
-        .map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase())
+        .map(|part| without_ending(part).trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase())
         .collect();
     while parts.last().is_some_and(|part| {
         matches!(part.trim_end_matches(['-', '_', '.']), "" | "page" | "p" | "pg" | "seite" | "index")
@@ -217,6 +225,12 @@ fn strip_page(path: &str) -> String {
         parts.pop();
     }
     format!("/{}", parts.join("/").trim_end_matches(['-', '_', '.']))
+}
+
+/// `list-2.html` counts as `list-2` does.
+fn without_ending(part: &str) -> &str {
+    const ENDINGS: &[&str] = &[".html", ".htm", ".php", ".aspx", ".asp", ".jsp", ".shtml"];
+    ENDINGS.iter().find_map(|ending| part.strip_suffix(ending)).unwrap_or(part)
 }
 
 #[cfg(test)]

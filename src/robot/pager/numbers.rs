@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::super::link;
-use super::words;
+use super::{series, words};
 use crate::page::{NodeId, Tree};
 
 /// A number farther up than this shares too large a part of the page with the others to be of one pager.
@@ -79,16 +79,29 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
         tree.attribute(node, "href").and_then(|href| link::resolve(base, href)).is_some_and(|target| target == *url)
     };
     let found = numbers.iter().find(is_marked).or_else(|| numbers.iter().find(leads_here)).map(|(_, number)| *number);
-    found.or_else(|| {
-        let is_link =
-            |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
-        let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
-        let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
-        // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
-        plain.iter().copied().find(|it| {
-            numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
+    found
+        .or_else(|| {
+            let is_link =
+                |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
+            let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
+            let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
+            // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
+            plain.iter().copied().find(|it| {
+                numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
+            })
         })
-    })
+        .or_else(|| counted(tree, url, base, numbers))
+}
+
+/// What this page's own address counts, where those of the links count what they say.
+fn counted(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
+    let place = |url: &Url| series::place(url).and_then(|place| u32::try_from(place).ok());
+    let counts = |&(node, number): &(NodeId, u32)| {
+        let target = tree.attribute(node, "href").and_then(|href| link::resolve(base, href));
+        target.is_some_and(|target| place(&target) == Some(number))
+    };
+    let here = place(url)?;
+    numbers.iter().any(|it| it.1 == here.saturating_add(1) && counts(it)).then_some(here)
 }
 
 /// Do the numbers lead to pages of one kind: the same address but for digits?

@@ -13,6 +13,11 @@ pub fn leads_on(here: &Url, target: &Url) -> bool {
     place(target).is_some_and(|there| there > place(here).unwrap_or(0))
 }
 
+/// Do both count pages, and the target less?
+pub fn leads_back(here: &Url, target: &Url) -> bool {
+    matches!((place(here), place(target)), (Some(here), Some(there)) if there < here)
+}
+
 /// The number by which an address counts.
 pub fn place(url: &Url) -> Option<u64> {
     let is_name = |name: &str| NAMES.contains(&name.to_ascii_lowercase().as_str());
