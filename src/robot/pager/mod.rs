@@ -104,6 +104,8 @@ const NUMBERED: i32 = 8;
 const NEWER: i32 = 12;
 const IN_PAGER: i32 = 4;
 const SAME_LIST: i32 = 4;
+/// Under another path, but it counts one page on: a front page whose list goes on at `/news?page=2`.
+const COUNTED: i32 = 2;
 /// Another part of the site: the next article, the next photo.
 const ELSEWHERE: i32 = -5;
 const NEVER: i32 = -100;
@@ -153,7 +155,7 @@ impl Around<'_> {
         let mut score = match says {
             Says::Next => TEXT,
             Says::Arrow => ARROW,
-            Says::More if series::leads_on(self.url, target) => TEXT,
+            Says::More if series::is_one_on(self.url, target) => TEXT,
             Says::Newer => return NEWER,
             Says::Back | Says::NextOther => return NEVER,
             Says::Older | Says::More | Says::Nothing => 0,
@@ -163,7 +165,7 @@ impl Around<'_> {
         if is_back && !is_older {
             return NEVER;
         }
-        if has_rel(tree, node, &["next"]) {
+        if is_marked {
             score += REL;
         }
         if is_next {
@@ -175,7 +177,12 @@ impl Around<'_> {
         if in_pager(tree, node) {
             score += IN_PAGER;
         }
-        score + if same_list(self.url, target) { SAME_LIST } else { ELSEWHERE }
+        score
+            + match () {
+                () if same_list(self.url, target) => SAME_LIST,
+                () if series::is_one_on(self.url, target) => COUNTED,
+                () => ELSEWHERE,
+            }
     }
 
     /// What older and newer posts are on this page.

@@ -8,9 +8,12 @@ const NAMES: &[&str] = &[
     "strona",
 ];
 
-/// Does the target count pages, and farther than this one?
-pub fn leads_on(here: &Url, target: &Url) -> bool {
-    place(target).is_some_and(|there| there > place(here).unwrap_or(0))
+/// Does the target count one page more than this one? Some count from zero: a page that does not say is 0 or 1.
+pub fn is_one_on(here: &Url, target: &Url) -> bool {
+    place(target).is_some_and(|there| match place(here) {
+        Some(here) => there.checked_sub(1) == Some(here),
+        None => there == 1 || there == 2,
+    })
 }
 
 /// Do both count pages, and the target less?
