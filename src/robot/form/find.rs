@@ -1,6 +1,6 @@
 //! Which form a script means: by name, id or CSS, or by what it is for.
 
-use super::{Field, Form, Kind, Purpose, all};
+use super::{Field, Form, Kind, Purpose, all, words};
 use crate::page::{Selector, Tree};
 
 /// The form that is wanted: `"login"`, `"search"`, a form's name or id, or a CSS selector for it or for something in it.
@@ -51,5 +51,6 @@ pub fn is_query(field: &Field) -> bool {
 pub fn is_user(field: &Field) -> bool {
     const PARTS: &[&str] = &["user", "login", "email", "e-mail", "mail", "account", "name", "log", "id"];
     let name = field.name.to_lowercase();
-    field.is_text() && (field.kind == Kind::Email || PARTS.iter().any(|part| name.contains(part)))
+    let is_called = || PARTS.iter().any(|part| name.contains(part)) || words::says(&field.said(), words::USER);
+    field.is_text() && (field.kind == Kind::Email || is_called())
 }

@@ -42,6 +42,8 @@ pub struct Field {
     id: Option<String>,
     /// What a person reads beside it.
     pub label: String,
+    /// What a browser may fill in by itself: `username`, `new-password`.
+    autocomplete: String,
     pub kind: Kind,
     /// Several lines: a message.
     long: bool,
@@ -278,6 +280,7 @@ fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
         name,
         id: tree.attribute(node, "id").map(str::to_owned),
         label: label(index, node),
+        autocomplete: tree.attribute(node, "autocomplete").unwrap_or_default().to_ascii_lowercase(),
         kind,
         long: tree.tag(node) == "textarea",
         value,

@@ -42,19 +42,27 @@ const ORDER_PARTS: usize = 3;
 /// A newsletter asks for the address, a name, perhaps a company; who asks for more wants something else.
 const MAX_LETTER_TEXTS: usize = 5;
 
+// What tells a registration from a log-in, weighed by hand on the 98 log-ins and 38 registrations among the labelled forms.
+const SECOND_PASSWORD: i32 = 3;
+const SIGN: i32 = 2;
+const HINT: i32 = 1;
+
+/// No form of the labelled pages has half as many fields; a hostile one is not read to its end.
+const MAX_FIELDS: usize = 100;
+
 impl Form {
     pub fn purpose(&self) -> Purpose {
         let own = words::own(self);
         if self.passwords() > 0 {
             return if self.registers(&own) { Purpose::Registration } else { Purpose::Login };
         }
-        let texts = self.visible().filter(|field| field.is_text()).count();
-        if texts == 0 && !self.visible().any(is_query) {
+        let texts = self.read().filter(|field| field.is_text()).count();
+        if texts == 0 && !self.read().any(is_query) {
             return self.without_texts(&own);
         }
-        let mails = self.visible().filter(|field| is_mail(field)).count();
-        let is_new = says(&own, words::REGISTRATION) || self.visible().any(|field| is_of(field, words::NEWCOMER));
-        if self.visible().any(|field| field.long) {
+        let mails = self.read().filter(|field| is_mail(field)).count();
+        let is_new = says(&own, words::REGISTRATION) || self.read().any(|field| is_of(field, words::NEWCOMER));
+        if self.read().any(|field| field.long) {
             return match () {
                 () if says(&own, words::REGISTRATION) && mails > 0 => Purpose::Registration,
                 () if says(&own, words::SEARCH) && mails == 0 => Purpose::Search,
@@ -64,7 +72,7 @@ impl Form {
         if mails == 0 && self.searches(&own) {
             return Purpose::Search;
         }
-        if self.visible().filter(|field| is_of(field, words::ADDRESS)).count() >= ORDER_PARTS {
+        if self.read().filter(|field| is_of(field, words::ADDRESS)).count() >= ORDER_PARTS {
             return if is_new { Purpose::Registration } else { Purpose::Order };
         }
         self.of_few_texts(&own, texts, mails, is_new)
@@ -85,14 +93,14 @@ impl Form {
 
     /// An address or a name, and little else: what it is for is only said in words.
     fn of_few_texts(&self, own: &str, texts: usize, mails: usize, is_new: bool) -> Purpose {
-        let user = self.visible().any(is_user);
+        let user = self.read().any(is_user);
         let few = texts <= MAX_LOGIN_TEXTS;
         let recovers = says(own, words::RECOVERY) || says(&self.text, words::FORGOTTEN);
         match () {
             () if says(own, words::LETTER) && mails > 0 => Purpose::MailingList,
             () if recovers && user && few => Purpose::Recovery,
             // “Sign up” with nothing but an address is a newsletter; who is registered chooses a name, or proves to be a person.
-            () if is_new && user && (texts > 1 || mails == 0 || self.visible().any(|it| is_of(it, words::CAPTCHA))) => {
+            () if is_new && user && (texts > 1 || mails == 0 || self.read().any(|it| is_of(it, words::CAPTCHA))) => {
                 Purpose::Registration
             }
             // The password is asked for on the next page. An address of this kind is not enough: all of an account's have it.
@@ -110,11 +118,15 @@ impl Form {
         let secret = self.password().map(|field| field.node);
         let before = self.fields.iter().position(|field| Some(field.node) == secret).unwrap_or(self.fields.len());
         let (before, after) = self.fields.split_at(before);
+        let (before, after) =
+            (&before[before.len().saturating_sub(MAX_FIELDS)..], &after[..after.len().min(MAX_FIELDS)]);
         let asked = |field: &&Field| field.is_text() && !is_of(field, words::NO_NAME);
-        let called = before.iter().rev().filter(asked).find(|field| is_user(field));
-        called
+        let told = before.iter().filter(asked).find(|field| field.autocomplete.contains("username"));
+        let called = || before.iter().rev().filter(asked).find(|field| is_user(field));
+        told.or_else(called)
             .or_else(|| before.iter().rfind(asked))
             .or_else(|| after.iter().filter(asked).find(|field| is_user(field)))
+            .or_else(|| before.iter().rfind(|field| field.is_text()))
     }
 
     pub fn password(&self) -> Option<&Field> {
@@ -133,10 +145,15 @@ impl Form {
 
     /// Where the words searched for go.
     pub fn query(&self) -> Option<&Field> {
-        let texts = || self.visible().filter(|field| field.is_text());
+        let texts = || self.read().filter(|field| field.is_text());
         let called =
             texts().find(|field| is_query(field)).or_else(|| texts().find(|field| is_of(field, words::SEARCH)));
-        called.or_else(|| texts().next()).or_else(|| self.visible().next())
+        called.or_else(|| texts().next()).or_else(|| self.read().next())
+    }
+
+    /// The fields that a person fills in, as far as they are read.
+    fn read(&self) -> impl Iterator<Item = &Field> {
+        self.visible().take(MAX_FIELDS)
     }
 
     fn passwords(&self) -> usize {
@@ -145,41 +162,34 @@ impl Form {
 
     /// Of a form with a password: is it for somebody new?
     fn registers(&self, own: &str) -> bool {
-        let texts = self.visible().filter(|field| field.is_text()).count();
-        let person = self.visible().filter(|field| is_of(field, words::PERSON)).count();
-        let mut signs = 0;
-        if self.passwords() > 1 {
-            signs += 3;
-        }
-        if texts > MAX_LOGIN_TEXTS {
-            signs += 2;
-        }
-        signs += i32::try_from(person.min(2)).unwrap_or(2);
-        // Who logs in gives one or the other.
-        if self.visible().any(is_mail)
-            && self.visible().any(|field| field.is_text() && is_user(field) && !is_mail(field))
-        {
-            signs += 1;
-        }
-        if says(own, words::REGISTRATION) {
-            signs += 2;
-        }
-        if self.visible().any(|field| field.kind == Kind::Checkbox && is_of(field, words::TERMS)) {
-            signs += 2;
-        }
-        if says(own, words::LOGIN) {
-            signs -= 2;
-        }
-        if self.visible().any(|field| field.kind == Kind::Checkbox && is_of(field, words::REMEMBER)) {
-            signs -= 2;
-        }
-        signs >= 2
+        let any = |is: &dyn Fn(&Field) -> bool| self.read().any(is);
+        let box_of = |field: &Field, words: &str| field.kind == Kind::Checkbox && is_of(field, words);
+        let buttons = words::buttons(self);
+        let is_name = |field: &Field| field.is_text() && is_user(field) && !is_mail(field);
+        let new_secret = |field: &Field| field.autocomplete.contains("new-password");
+        let old_secret = |field: &Field| field.autocomplete.contains("current-password");
+        let signs = [
+            (SECOND_PASSWORD, self.passwords() > 1),
+            (SIGN, self.read().filter(|field| field.is_text()).count() > MAX_LOGIN_TEXTS),
+            (HINT, any(&|field| is_of(field, words::PERSON))),
+            (HINT, self.read().filter(|field| is_of(field, words::PERSON)).count() > 1),
+            // Who logs in gives one or the other.
+            (HINT, any(&is_mail) && any(&is_name)),
+            (SIGN, says(own, words::REGISTRATION)),
+            (HINT, says(&buttons, words::REGISTRATION) && !says(&buttons, words::LOGIN)),
+            (SIGN, any(&|field| box_of(field, words::TERMS))),
+            (SIGN, any(&new_secret)),
+            (-SIGN, any(&old_secret)),
+            (-SIGN, says(own, words::LOGIN)),
+            (-SIGN, any(&|field| box_of(field, words::REMEMBER))),
+        ];
+        signs.iter().filter(|(_, is_so)| *is_so).map(|(weight, _)| weight).sum::<i32>() >= SIGN
     }
 
     fn searches(&self, own: &str) -> bool {
         let called = says(own, words::SEARCH);
-        let query = self.visible().any(is_query);
-        let field = self.visible().any(|field| is_of(field, words::SEARCH));
+        let query = self.read().any(is_query);
+        let field = self.read().any(|field| is_of(field, words::SEARCH));
         query || called || field
     }
 }

@@ -38,6 +38,12 @@ pub const LETTER: &str = "\
     email updates|メルマガ|订阅|訂閱";
 pub const MAIL: &str = "\
     mail|correo|courriel|почт|メール|邮箱|邮件|信箱|이메일|adres e-";
+/// What a person reads beside the field for the user's name.
+pub const USER: &str = "\
+    username|user name|user id|userid|e-mail|email|nickname|benutzer|nutzername|kundennummer|utilisateur|identifiant|\
+    pseudo|usuario|usuário|utente|gebruiker|użytkownik|uživatel|užívateľ|felhasználó|utilizator|логин|пользовател|почт|\
+    ник|потребител|kullanıcı|käyttäjä|användar|brukernavn|brugernavn|ユーザー|会員|メール|用户|用戶|账号|帳號|아이디|이메일|\
+    اسم المستخدم|שם משתמש|ชื่อผู้ใช้|tên đăng nhập";
 pub const ADDRESS: &str = "\
     address|street|city|zip|postal|postcode|state|country|straße|strasse|plz|ort|adresse|ville|dirección|ciudad|\
     endereço|cidade|indirizzo|città|город|адрес|индекс";
