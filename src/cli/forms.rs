@@ -63,13 +63,14 @@ struct Told {
 impl Told {
     fn of(form: &Form, page: &Url, base: &Url) -> Told {
         let purpose = form.purpose();
+        let has_account = matches!(purpose, Purpose::Login | Purpose::Registration | Purpose::Recovery);
         let name = |field: Option<&form::Field>| field.map(|it| it.name.clone());
         // A form without an action goes where the page came from, whatever its base.
         let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
         let target = action.map_or_else(|| Some(page.clone()), |action| link::resolve(base, action));
         Told {
             purpose,
-            username: name(form.username()),
+            username: if has_account { name(form.username()) } else { None },
             password: name(form.password()),
             query: if purpose == Purpose::Search { name(form.query()) } else { None },
             // One that cannot be fetched (`javascript:…`) is told as it stands.
