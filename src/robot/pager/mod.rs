@@ -100,12 +100,14 @@ const TEXT: i32 = 7;
 const ARROW: i32 = 4;
 const ATTRIBUTE: i32 = 4;
 const NUMBERED: i32 = 8;
-/// Nothing but a list has newer posts, wherever they are: the newest are often the front page.
-const NEWER: i32 = 12;
+/// Nothing but a list has older and newer posts, wherever they are: the newest are often the front page.
+const BY_AGE: i32 = 12;
 const IN_PAGER: i32 = 4;
 const SAME_LIST: i32 = 4;
 /// Under another path, but it counts one page on: a front page whose list goes on at `/news?page=2`.
 const COUNTED: i32 = 2;
+/// Where both lead on by their words (“Next posts”, “Previous posts”), a walk takes the one that counts up. Some lists count down.
+const COUNTED_DOWN: i32 = 2;
 /// Another part of the site: the next article, the next photo.
 const ELSEWHERE: i32 = -5;
 const NEVER: i32 = -100;
@@ -138,33 +140,22 @@ struct Around<'a> {
 impl Around<'_> {
     fn score(&self, node: NodeId, target: &Url) -> i32 {
         let tree = self.tree;
-        if has_rel(tree, node, &["prev", "previous"]) {
-            return NEVER;
-        }
-        // A walk never goes back, whatever the link says.
-        if self.reading == Reading::Onward && same_list(self.url, target) && series::leads_back(self.url, target) {
-            return NEVER;
-        }
         let is_next = words::attributes(tree, node, Says::Next);
-        let is_back = words::attributes(tree, node, Says::Back);
+        let is_back = has_rel(tree, node, &["prev", "previous"]) || words::attributes(tree, node, Says::Back);
         let is_marked = has_rel(tree, node, &["next"]) || self.marked.as_ref() == Some(target);
         let label = link::label(tree, node);
-        let read =
-            if label.is_empty() && words::is_drawn_arrow(tree, node) { Says::Arrow } else { words::text(&label) };
-        let says = self.meant(read, is_next, is_back, is_marked);
-        let mut score = match says {
+        let is_drawn = label.is_empty() && words::is_drawn_arrow(tree, node);
+        let mut score = match if is_drawn { Says::Arrow } else { words::text(&label) } {
+            Says::Older if self.reading == Reading::Onward => return BY_AGE,
+            Says::Older if (is_next || is_marked) && !is_back => return BY_AGE,
+            Says::Newer if self.reading == Reading::Shown && !is_back => return BY_AGE,
+            Says::Older | Says::Newer | Says::Back | Says::NextOther => return NEVER,
+            _ if is_back => return NEVER,
             Says::Next => TEXT,
             Says::Arrow => ARROW,
             Says::More if series::is_one_on(self.url, target) => TEXT,
-            Says::Newer => return NEWER,
-            Says::Back | Says::NextOther => return NEVER,
-            Says::Older | Says::More | Says::Nothing => 0,
+            Says::More | Says::Nothing => 0,
         };
-        // “Older posts” that is marked as previous leads on all the same.
-        let is_older = says == Says::Next && is_back && self.reading == Reading::Onward;
-        if is_back && !is_older {
-            return NEVER;
-        }
         if is_marked {
             score += REL;
         }
@@ -179,22 +170,11 @@ impl Around<'_> {
         }
         score
             + match () {
+                () if self.reading == Reading::Onward && series::leads_back(self.url, target) => COUNTED_DOWN,
                 () if same_list(self.url, target) => SAME_LIST,
                 () if series::is_one_on(self.url, target) => COUNTED,
                 () => ELSEWHERE,
             }
-    }
-
-    /// What older and newer posts are on this page.
-    fn meant(&self, says: Says, is_next: bool, is_back: bool, is_marked: bool) -> Says {
-        match (says, self.reading) {
-            (Says::Older, Reading::Onward) => Says::Next,
-            (Says::Newer, Reading::Onward) => Says::Back,
-            (Says::Older, Reading::Shown) if (is_next || is_marked) && !is_back => Says::Next,
-            (Says::Older, Reading::Shown) => Says::Back,
-            (Says::Newer, Reading::Shown) if is_back => Says::Back,
-            (says, _) => says,
-        }
     }
 }
 
