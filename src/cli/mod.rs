@@ -5,10 +5,12 @@ pub mod demo;
 mod exit;
 mod explain;
 mod extract;
+mod forms;
 mod label;
 mod learn;
 mod log;
 mod out;
+mod pager;
 mod records;
 mod run;
 mod said;
@@ -20,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use url::Url;
 
 use crate::config::Config;
 use crate::model::TaskName;
@@ -34,6 +37,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme pager page.html --url U    where the list on a saved page goes on
 
 Exit codes: 0 done; 1 finished, not published; 2 usage; 3 needs a person (label); 75 temporary;
 77 log-in refused or blocked; 78 configuration; 124 time limit; 137 killed.";
@@ -60,6 +64,8 @@ enum Verb {
     Learn(learn::Args),
     Extract(extract::Args),
     Explain(explain::Args),
+    Pager(pager::Args),
+    Forms(forms::Args),
 }
 
 /// The `pieme` program.
@@ -77,6 +83,8 @@ pub fn main() -> ExitCode {
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Explain(args) => explain::run(config, args),
+        Verb::Pager(args) => pager::run(args),
+        Verb::Forms(args) => forms::run(args),
     };
     ExitCode::from(code)
 }
@@ -159,4 +167,10 @@ fn read_page(path: &Path) -> Result<Tree, Complaint> {
     let bytes = std::fs::read(path)
         .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))?;
     Ok(Tree::parse(&charset::decode(&bytes, None).text))
+}
+
+/// The address that a saved page is from, as typed.
+fn page_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("{error}; it looks like https://site.example/list"))?;
+    if url.cannot_be_a_base() { Err("it looks like https://site.example/list".to_owned()) } else { Ok(url) }
 }

@@ -12,7 +12,9 @@ fn pieme(words: &[&str]) -> Said {
 fn every_verb_explains_itself_with_an_example() {
     let help = pieme(&["--help"]);
     assert_eq!(help.code, 0);
-    for verb in ["demo", "status", "run", "label", "records", "log", "validate", "learn", "extract", "explain"] {
+    for verb in [
+        "demo", "status", "run", "label", "records", "log", "validate", "learn", "extract", "explain", "pager", "forms",
+    ] {
         assert!(help.stdout.contains(verb), "{verb} is listed");
         let said = pieme(&[verb, "--help"]);
         assert_eq!(said.code, 0, "{verb}");
@@ -352,4 +354,44 @@ fn a_library_names_the_template_that_fits_an_unknown_page() {
     assert_eq!((&found["template"], &found["rows"]), (&"trains".into(), &3.into()), "{found}");
     assert_eq!(stage.pieme(&["extract", "--library", "no/such/folder", words[3]]).code, 2);
     assert_eq!(stage.pieme(&["extract", words[3]]).code, 2, "neither a template nor a library");
+}
+
+#[test]
+fn a_saved_page_tells_where_its_list_goes_on() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let page = folder.path().join("posts.html");
+    let html = "<base href=/blog/><div class=nav-previous><a href='page/3?a=1&amp;b=2'>Older posts</a></div>\
+                <div class=nav-next><a href=' /blog/ '>Newer posts</a></div>";
+    std::fs::write(&page, html).expect("the page is written");
+    let page = page.to_str().expect("a plain path");
+    let url = ["--url", "http://site.test/blog/page/2"];
+    let said = |more: &[&str]| pieme(&[&["pager", page], &url[..], more].concat());
+    assert_eq!(said(&["--json"]).stdout.trim(), r#"{"kind":"next","next":"/blog/"}"#);
+    assert_eq!(said(&["--json", "--onward"]).stdout.trim(), r#"{"kind":"next","next":"page/3?a=1&b=2"}"#);
+    assert_eq!(said(&[]).stdout.trim(), "next: http://site.test/blog/");
+    assert_eq!(said(&["--onward"]).stdout.trim(), "next: http://site.test/blog/page/3?a=1&b=2");
+    assert_eq!(pieme(&["pager", page, "--url", "posts.html"]).code, 2);
+}
+
+#[test]
+fn a_saved_page_tells_what_its_forms_are_for() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let page = folder.path().join("forms.html");
+    let html = "<form action=/find><input name=q></form><form method=POST><input name=log><input type=password name=pwd></form>";
+    std::fs::write(&page, html).expect("the page is written");
+    let page = page.to_str().expect("a plain path");
+    let said = |more: &[&str]| pieme(&[&["forms", page, "--url", "http://site.test/in?a=1"], more].concat());
+    let json: serde_json::Value = serde_json::from_str(&said(&["--json"]).stdout).expect("one JSON document");
+    let expected = serde_json::json!({ "forms": [
+        { "index": 0, "type": "search", "username": null, "password": null, "query": "q",
+          "action": "http://site.test/find", "method": "get" },
+        { "index": 1, "type": "login", "username": "log", "password": "pwd", "query": null,
+          "action": "http://site.test/in?a=1", "method": "post" },
+    ] });
+    assert_eq!(json, expected);
+    let table = said(&[]).stdout;
+    assert!(
+        table.starts_with("FORM") && table.lines().any(|line| line.contains("login") && line.contains("pwd")),
+        "{table}"
+    );
 }

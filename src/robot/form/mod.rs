@@ -1,5 +1,7 @@
 //! The forms of a page, as a browser sees and sends them. Pure.
 
+mod purpose;
+mod words;
 mod find;
 mod fill;
 
@@ -10,6 +12,7 @@ use crate::page::{NodeId, Tree};
 
 pub use fill::{Filled, FormError};
 pub use find::find;
+pub use purpose::Purpose;
 
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -24,6 +27,10 @@ pub struct Form {
     base: Option<String>,
     /// What role and class say, for telling what the form is for.
     hints: String,
+    /// The beginning of what a person reads in it, in lower case.
+    text: String,
+    /// Passwords that only a script sends: they have no name.
+    nameless_passwords: usize,
     pub fields: Vec<Field>,
     pub buttons: Vec<Button>,
 }
@@ -35,7 +42,11 @@ pub struct Field {
     id: Option<String>,
     /// What a person reads beside it.
     pub label: String,
+    /// What a browser may fill in by itself: `username`, `new-password`.
+    autocomplete: String,
     pub kind: Kind,
+    /// Several lines: a message.
+    long: bool,
     pub value: String,
     /// Boxes and radios: is it ticked? All others go always.
     on: bool,
@@ -86,7 +97,10 @@ pub fn all(tree: &Tree) -> Vec<Form> {
         let Some(owner) = index.owner(node) else { continue };
         match button(tree, node) {
             Some(button) => forms[owner].buttons.push(button),
-            None => forms[owner].fields.extend(field(&index, node)),
+            None => match field(&index, node) {
+                Some(field) => forms[owner].fields.push(field),
+                None => forms[owner].nameless_passwords += usize::from(is_password(tree, node)),
+            },
         }
     }
     forms
@@ -142,12 +156,10 @@ impl Form {
         let named = self.name.clone().or_else(|| self.id.clone());
         named.unwrap_or_else(|| {
             let fields: Vec<&str> = self.visible().map(|field| field.name.as_str()).take(4).collect();
-            if find::login_score(self).is_some() {
-                "login".to_owned()
-            } else if find::search_score(self).is_some() {
-                "search".to_owned()
-            } else {
-                format!("a form with {}", if fields.is_empty() { "only buttons".to_owned() } else { fields.join(", ") })
+            match self.purpose() {
+                purpose @ (Purpose::Login | Purpose::Search) => purpose.word().to_owned(),
+                _ if fields.is_empty() => "a form with only buttons".to_owned(),
+                _ => format!("a form with {}", fields.join(", ")),
             }
         })
     }
@@ -161,6 +173,11 @@ impl Form {
 impl Field {
     pub fn is_text(&self) -> bool {
         matches!(self.kind, Kind::Text | Kind::Search | Kind::Email)
+    }
+
+    /// All that tells what it is for, in lower case.
+    fn said(&self) -> String {
+        format!("{} {} {}", self.name, self.id.as_deref().unwrap_or_default(), self.label).to_lowercase()
     }
 }
 
@@ -188,9 +205,21 @@ fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
         accept_charset: said("accept-charset"),
         base,
         hints: hints.to_lowercase(),
+        text: beginning(tree, node),
+        nameless_passwords: 0,
         fields: Vec::new(),
         buttons: Vec::new(),
     }
+}
+
+/// How much of a form's text is read: titles stand first, and a form may be around the whole page.
+const TEXT_NODES: usize = 120;
+
+fn beginning(tree: &Tree, node: NodeId) -> String {
+    let is_option =
+        |it: NodeId| tree.parent(it).is_some_and(|parent| matches!(tree.tag(parent), "option" | "script" | "style"));
+    let texts = tree.subtree(node).take(TEXT_NODES).filter(|&it| !is_option(it)).filter_map(|it| tree.own_text(it));
+    collapse(&texts.collect::<Vec<_>>().join(" ")).to_lowercase()
 }
 
 fn is_disabled(tree: &Tree, node: NodeId) -> bool {
@@ -220,6 +249,10 @@ fn button(tree: &Tree, node: NodeId) -> Option<Button> {
 }
 
 /// A field that a browser would send; buttons that send nothing and fields without name are none.
+fn is_password(tree: &Tree, node: NodeId) -> bool {
+    tree.attribute(node, "type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("password"))
+}
+
 fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
     let tree = index.tree;
     let kind =
@@ -247,7 +280,9 @@ fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
         name,
         id: tree.attribute(node, "id").map(str::to_owned),
         label: label(index, node),
+        autocomplete: tree.attribute(node, "autocomplete").unwrap_or_default().to_ascii_lowercase(),
         kind,
+        long: tree.tag(node) == "textarea",
         value,
         on: tree.attribute(node, "checked").is_some(),
         options: if kind == Kind::Select { choices(tree, node) } else { Vec::new() },

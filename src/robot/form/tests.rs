@@ -162,3 +162,114 @@ fn a_registration_is_not_taken_for_a_log_in() {
         <form><input type=password name=p1><input type=password name=p2></form>";
     assert!(find(&Tree::parse(page), "login").is_none());
 }
+
+/// What each form of the page is for, with its user, password and query fields.
+fn told(html: &str) -> Vec<String> {
+    let name = |field: Option<&Field>| field.map_or("-", |field| field.name.as_str()).to_owned();
+    let forms = all(&Tree::parse(html));
+    let told = forms.iter().map(|form| {
+        let fields = match form.purpose() {
+            Purpose::Login => format!(" {} {}", name(form.username()), name(form.password())),
+            Purpose::Search => format!(" {}", name(form.query())),
+            _ => String::new(),
+        };
+        format!("{}{fields}", form.purpose().word())
+    });
+    told.collect()
+}
+
+#[test]
+fn a_form_tells_what_it_is_for() {
+    for (form, expected) in [
+        ("<input name=u><input type=password name=p><input type=submit value='Log in'>", "login u p"),
+        ("<input name=company><input name=user><input type=password name=p><button>Anmelden</button>", "login user p"),
+        ("<input type=email name=e><input type=password name=p><input type=checkbox name=remember>", "login e p"),
+        ("<input name=login><input name=captcha><input type=password name=p><button>Войти</button>", "login login p"),
+        ("<input name=x autocomplete=username><input name=mailcode><input type=password name=p>", "login x p"),
+        ("<input name=email value='your address'><input name=password value='your password'>", "login email password"),
+        ("<input type=email name=e><button name=login>Continue</button>", "login e -"),
+        ("<input name=u><input type=password><button>Sign in</button>", "login u -"),
+        ("<input name=email><input type=password name=p><input type=password name=p2>", "registration"),
+        ("<input name=email><input type=password name=p><button>Sign up</button>", "registration"),
+        ("<input name=email><input type=password name=p autocomplete=new-password>", "registration"),
+        ("<input name=email><input type=password name=p><input type=checkbox name=agb>", "registration"),
+        ("<input name=vorname><input name=nachname><input name=email><input type=password name=p>", "registration"),
+        ("<input name=new_user_name><input name=new_user_email>", "registration"),
+        ("<h2>Forgot your password?</h2><input name=email><button>Send</button>", "recovery"),
+        ("<h2>Passwort vergessen</h2><input name=user><button>OK</button>", "recovery"),
+        ("<input name=q>", "search q"),
+        ("<select name=where></select><input name=town><button>Suchen</button>", "search town"),
+        ("<input type=search name=words>", "search words"),
+        ("<input name=email><button>Subscribe</button>", "mailing-list"),
+        ("<input name=email><button>Sign up</button>", "mailing-list"),
+        ("<input name=name><input name=email><textarea name=text></textarea>", "contact"),
+        ("<input name=street><input name=city><input name=zip><input name=email>", "order"),
+        ("<select name=style></select>", "other"),
+        ("<input type=hidden name=token>", "other"),
+    ] {
+        assert_eq!(told(&format!("<form method=post>{form}</form>")), [expected], "{form}");
+    }
+}
+
+#[test]
+fn a_form_calls_itself_what_it_is_for() {
+    for (form, expected) in [
+        ("<form role=search><input name=x></form>", "search x"),
+        ("<form action=/suche><input name=x></form>", "search x"),
+        ("<form id=login><button>Go on</button></form>", "login - -"),
+        (
+            "<form action=/user/register><input name=name><input name=mail><textarea name=me></textarea></form>",
+            "registration",
+        ),
+        ("<form action=/password/reset><input name=email></form>", "recovery"),
+        ("<form class=newsletter><input name=name><input name=email></form>", "mailing-list"),
+    ] {
+        assert_eq!(told(form), [expected], "{form}");
+    }
+}
+
+/// The labelled pages: `PIEME_CORPUS`, or `shared` beside the repository.
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that measures nothing must say so")]
+fn the_log_ins_of_real_pages_are_found() {
+    let corpus = std::env::var("PIEME_CORPUS").unwrap_or_else(|_| "../shared".to_owned());
+    let folder = std::path::Path::new(&corpus).join("robot/forms");
+    let Ok(list) = std::fs::read_to_string(folder.join("forms.json")) else {
+        eprintln!("not measured: no {}", folder.display());
+        return;
+    };
+    #[derive(serde::Deserialize)]
+    struct Case {
+        file: String,
+        forms: Vec<Labelled>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Labelled {
+        r#type: String,
+        fields: BTreeMap<String, String>,
+    }
+    let cases: Vec<Case> = serde_json::from_str(&list).expect("the corpus is JSON");
+    let (mut wanted, mut said, mut hit, mut password_known, mut password_hit) = (0, 0, 0, 0, 0);
+    for case in &cases {
+        let bytes = std::fs::read(folder.join(&case.file)).expect("a page of the corpus");
+        let forms = all(&Tree::parse(&crate::page::charset::decode(&bytes, None).text));
+        for (place, labelled) in case.forms.iter().enumerate() {
+            let form = forms.get(place).filter(|form| form.purpose() == Purpose::Login);
+            wanted += usize::from(labelled.r#type == "login");
+            said += usize::from(form.is_some());
+            let Some(form) = form.filter(|_| labelled.r#type == "login") else { continue };
+            hit += 1;
+            // In a dozen forms nobody labelled the fields.
+            if labelled.fields.values().any(|it| it == "p1") {
+                password_known += 1;
+                let label = form.password().and_then(|field| labelled.fields.get(&field.name));
+                password_hit += usize::from(label.is_some_and(|it| it == "p1"));
+            }
+        }
+    }
+    let figures = format!("{hit} of {wanted} found, {said} said, password {password_hit} of {password_known}");
+    assert!(
+        hit * 100 >= wanted * 95 && hit * 100 >= said * 95 && password_hit * 100 >= password_known * 97,
+        "{figures}"
+    );
+}

@@ -1,7 +1,10 @@
 //! The next link of a page. Pure: every link is scored by what it says, where it stands and where it leads.
 
 mod words;
+mod phrases;
 mod numbers;
+mod series;
+mod more;
 
 use url::Url;
 
@@ -9,26 +12,85 @@ use super::link;
 use crate::page::{NodeId, Tree};
 use words::Says;
 
-/// Where the page after this one is; `None` when no link says so clearly.
+/// How a page leads on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paging {
+    /// By a link to the page after it.
+    Next(NodeId),
+    /// By numbers of pages, none of which is the one after it.
+    Pages,
+    /// By a button that fetches more into the same page.
+    More,
+    None,
+}
+
+impl Paging {
+    pub fn word(self) -> &'static str {
+        match self {
+            Paging::Next(_) => "next",
+            Paging::Pages => "pages",
+            Paging::More => "more",
+            Paging::None => "none",
+        }
+    }
+}
+
+/// What “next” means. A blog's “Older posts” leads on through the list, but is *previous* to those who read the blog as a diary,
+/// and many blogs mark it so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// What the page shows its readers as next: a mark in its head that no visible link shares does not count, and newer posts
+    /// come after older ones unless the page marks them otherwise.
+    Shown,
+    /// Where a walk through the whole list goes on: to older posts.
+    Onward,
+}
+
+pub fn paging(tree: &Tree, url: &Url, reading: Reading) -> Paging {
+    if let Some(node) = next_node(tree, url, reading) {
+        return Paging::Next(node);
+    }
+    if more::is_there(tree) {
+        return Paging::More;
+    }
+    if numbers::are_there(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
+}
+
+/// Where a walk goes on from this page; `None` when no link says so clearly.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
-    let node = next_node(tree, url)?;
+    let node = next_node(tree, url, Reading::Onward)?;
     link::resolve(&link::base(tree, url), tree.attribute(node, "href")?)
 }
 
 /// The link itself.
-pub fn next_node(tree: &Tree, url: &Url) -> Option<NodeId> {
+pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
     let base = link::base(tree, url);
     let numbered = numbers::after_current(tree, url, &base);
+    let page = Around { tree, url, reading, marked: marked(tree, url, &base) };
     let mut best: Option<(i32, NodeId)> = None;
     for node in tree.subtree(tree.root()).filter(|&node| link::is_link(tree, node)) {
+        if tree.tag(node) == "link" && reading == Reading::Shown {
+            continue;
+        }
         let Some(target) = target(tree, url, &base, node).filter(|_| !in_other_widget(tree, node)) else { continue };
-        let score = score(tree, url, node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
+        let score = page.score(node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
         // The first of equals: pagers stand above and below a list, and say the same.
         if score >= ENOUGH && best.as_ref().is_none_or(|(so_far, _)| score > *so_far) {
             best = Some((score, node));
         }
     }
     best.map(|(_, node)| node)
+}
+
+/// Where the page's head says that the next one is.
+fn marked(tree: &Tree, url: &Url, base: &Url) -> Option<Url> {
+    let mut marks = tree.elements("link").filter(|&node| has_rel(tree, node, &["next"]));
+    marks.find_map(|node| target(tree, url, base, node))
+}
+
+fn has_rel(tree: &Tree, node: NodeId, words: &[&str]) -> bool {
+    let rel = tree.attribute(node, "rel").unwrap_or_default();
+    rel.split_ascii_whitespace().any(|it| words.iter().any(|word| it.eq_ignore_ascii_case(word)))
 }
 
 // Weights, set by hand on the 119 labelled pages that the test below reads. Two signs that agree are enough, one weak sign is not.
@@ -38,8 +100,14 @@ const TEXT: i32 = 7;
 const ARROW: i32 = 4;
 const ATTRIBUTE: i32 = 4;
 const NUMBERED: i32 = 8;
+/// Nothing but a list has older and newer posts, wherever they are: the newest are often the front page.
+const BY_AGE: i32 = 12;
 const IN_PAGER: i32 = 4;
 const SAME_LIST: i32 = 4;
+/// Under another path, but it counts one page on: a front page whose list goes on at `/news?page=2`.
+const COUNTED: i32 = 2;
+/// Where both lead on by their words (“Next posts”, “Previous posts”), a walk takes the one that counts up. Some lists count down.
+const COUNTED_DOWN: i32 = 2;
 /// Another part of the site: the next article, the next photo.
 const ELSEWHERE: i32 = -5;
 const NEVER: i32 = -100;
@@ -61,31 +129,53 @@ fn site(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-fn score(tree: &Tree, url: &Url, node: NodeId, target: &Url) -> i32 {
-    let rel = tree.attribute(node, "rel").unwrap_or_default().to_ascii_lowercase();
-    let mut score = if rel.split_ascii_whitespace().any(|it| it == "next") { REL } else { 0 };
-    if rel.split_ascii_whitespace().any(|it| it == "prev" || it == "previous") {
-        return NEVER;
+/// What every link of a page is judged by.
+struct Around<'a> {
+    tree: &'a Tree,
+    url: &'a Url,
+    reading: Reading,
+    marked: Option<Url>,
+}
+
+impl Around<'_> {
+    fn score(&self, node: NodeId, target: &Url) -> i32 {
+        let tree = self.tree;
+        let is_next = words::attributes(tree, node, Says::Next);
+        let is_back = has_rel(tree, node, &["prev", "previous"]) || words::attributes(tree, node, Says::Back);
+        let is_marked = has_rel(tree, node, &["next"]) || self.marked.as_ref() == Some(target);
+        let label = link::label(tree, node);
+        let is_drawn = label.is_empty() && words::is_drawn_arrow(tree, node);
+        let mut score = match if is_drawn { Says::Arrow } else { words::text(&label) } {
+            Says::Older if self.reading == Reading::Onward => return BY_AGE,
+            Says::Older if (is_next || is_marked) && !is_back => return BY_AGE,
+            Says::Newer if self.reading == Reading::Shown && !is_back => return BY_AGE,
+            Says::Older | Says::Newer | Says::Back | Says::NextOther => return NEVER,
+            _ if is_back => return NEVER,
+            Says::Next => TEXT,
+            Says::Arrow => ARROW,
+            Says::More if series::is_one_on(self.url, target) => TEXT,
+            Says::More | Says::Nothing => 0,
+        };
+        if is_marked {
+            score += REL;
+        }
+        if is_next {
+            score += ATTRIBUTE;
+        }
+        if score == 0 {
+            return 0;
+        }
+        if in_pager(tree, node) {
+            score += IN_PAGER;
+        }
+        score
+            + match () {
+                () if self.reading == Reading::Onward && series::leads_back(self.url, target) => COUNTED_DOWN,
+                () if same_list(self.url, target) => SAME_LIST,
+                () if series::is_one_on(self.url, target) => COUNTED,
+                () => ELSEWHERE,
+            }
     }
-    score += match words::text(&link::label(tree, node)) {
-        Says::Next => TEXT,
-        Says::Arrow => ARROW,
-        Says::Back | Says::NextOther => return NEVER,
-        Says::Nothing => 0,
-    };
-    if words::attributes(tree, node, Says::Next) {
-        score += ATTRIBUTE;
-    }
-    if words::attributes(tree, node, Says::Back) {
-        return NEVER;
-    }
-    if score == 0 {
-        return 0;
-    }
-    if in_pager(tree, node) {
-        score += IN_PAGER;
-    }
-    score + if same_list(url, target) { SAME_LIST } else { ELSEWHERE }
 }
 
 /// How many elements around a link may be its pager.
@@ -114,7 +204,7 @@ fn strip_page(path: &str) -> String {
     let mut parts: Vec<String> = path
         .split('/')
         .filter(|part| !part.is_empty())
-        .map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase())
+        .map(|part| without_ending(part).trim_end_matches(|c: char| c.is_ascii_digit()).to_lowercase())
         .collect();
     while parts.last().is_some_and(|part| {
         matches!(part.trim_end_matches(['-', '_', '.']), "" | "page" | "p" | "pg" | "seite" | "index")
@@ -122,6 +212,12 @@ fn strip_page(path: &str) -> String {
         parts.pop();
     }
     format!("/{}", parts.join("/").trim_end_matches(['-', '_', '.']))
+}
+
+/// `list-2.html` counts as `list-2` does.
+fn without_ending(part: &str) -> &str {
+    const ENDINGS: &[&str] = &[".html", ".htm", ".php", ".aspx", ".asp", ".jsp", ".shtml"];
+    ENDINGS.iter().find_map(|ending| part.strip_suffix(ending)).unwrap_or(part)
 }
 
 #[cfg(test)]

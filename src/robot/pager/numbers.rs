@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::super::link;
-use super::words;
+use super::{series, words};
 use crate::page::{NodeId, Tree};
 
 /// A number farther up than this shares too large a part of the page with the others to be of one pager.
@@ -18,6 +18,27 @@ const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispa
 
 /// The link to the page after the current one, in a pager of numbers.
 pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
+    pagers(tree, base).into_iter().find_map(|(pager, numbers)| {
+        let current = current(tree, url, base, pager, &numbers)?;
+        numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
+    })
+}
+
+/// Is there a pager of numbers at all, for this list?
+pub fn are_there(tree: &Tree, url: &Url, base: &Url) -> bool {
+    let same_list = |node: NodeId| {
+        tree.attribute(node, "href")
+            .and_then(|href| link::resolve(base, href))
+            .is_some_and(|target| super::same_list(url, &target))
+    };
+    pagers(tree, base).into_iter().any(|(pager, numbers)| {
+        let all_same = numbers.iter().all(|(node, _)| same_list(*node));
+        all_same && (current(tree, url, base, pager, &numbers).is_some() || super::in_pager(tree, numbers[0].0))
+    })
+}
+
+/// Links that are numbers, by the element that they stand in together.
+fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     let links: Vec<(NodeId, u32)> = tree
         .elements("a")
         .filter(|&node| link::is_link(tree, node) && !super::in_other_widget(tree, node))
@@ -34,13 +55,8 @@ pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
             pagers.entry(pager).or_default().push((node, number));
         }
     }
-    pagers.into_iter().find_map(|(pager, numbers)| {
-        if numbers.len() > MAX_NUMBERS || !alike(tree, base, &numbers) {
-            return None;
-        }
-        let current = current(tree, url, base, pager, &numbers)?;
-        numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
-    })
+    pagers.retain(|_, numbers| numbers.len() <= MAX_NUMBERS && alike(tree, base, numbers));
+    pagers
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -63,16 +79,29 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
         tree.attribute(node, "href").and_then(|href| link::resolve(base, href)).is_some_and(|target| target == *url)
     };
     let found = numbers.iter().find(is_marked).or_else(|| numbers.iter().find(leads_here)).map(|(_, number)| *number);
-    found.or_else(|| {
-        let is_link =
-            |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
-        let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
-        let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
-        // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
-        plain.iter().copied().find(|it| {
-            numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
+    found
+        .or_else(|| {
+            let is_link =
+                |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
+            let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
+            let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
+            // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
+            plain.iter().copied().find(|it| {
+                numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
+            })
         })
-    })
+        .or_else(|| counted(tree, url, base, numbers))
+}
+
+/// What this page's own address counts, where those of the links count what they say.
+fn counted(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
+    let place = |url: &Url| series::place(url).and_then(|place| u32::try_from(place).ok());
+    let counts = |&(node, number): &(NodeId, u32)| {
+        let target = tree.attribute(node, "href").and_then(|href| link::resolve(base, href));
+        target.is_some_and(|target| place(&target) == Some(number))
+    };
+    let here = place(url)?;
+    numbers.iter().any(|it| it.1 == here.saturating_add(1) && counts(it)).then_some(here)
 }
 
 /// Do the numbers lead to pages of one kind: the same address but for digits?

@@ -1,5 +1,6 @@
-//! The words that lead on and back, in the languages of the pages that were looked at.
+//! What the words of a link, and the names around it, say.
 
+use super::phrases::{self, is_one};
 use crate::page::{NodeId, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +11,11 @@ pub enum Says {
     Back,
     /// On to another article, photo or topic: not another page of this list.
     NextOther,
+    /// To what was written before, or after: which of them is next depends on how one reads a blog.
+    Older,
+    Newer,
+    /// “More events”: of this list only where the address counts pages.
+    More,
     Nothing,
 }
 
@@ -19,123 +25,15 @@ const MAX_CHARS: usize = 40;
 /// What is around a link and nothing else has few nodes; a larger one is not read for every link in it.
 const MAX_WRAPPER_NODES: u32 = 16;
 
-const NEXT: &[&str] = &[
-    "next",
-    "next page",
-    "go to next page",
-    "older",
-    "older posts",
-    "older entries",
-    "more results",
-    "next results",
-    "forward",
-    "weiter",
-    "nächste",
-    "nächste seite",
-    "naechste",
-    "vor",
-    "vorwärts",
-    "ältere beiträge",
-    "suivant",
-    "suivante",
-    "suivants",
-    "page suivante",
-    "siguiente",
-    "página siguiente",
-    "pagina siguiente",
-    "siguientes",
-    "próxima",
-    "proxima",
-    "próximo",
-    "proximo",
-    "próxima página",
-    "seguinte",
-    "seguint",
-    "següent",
-    "volgende",
-    "volgende pagina",
-    "successivo",
-    "successiva",
-    "pagina successiva",
-    "avanti",
-    "prossima",
-    "далее",
-    "дальше",
-    "следующая",
-    "следующая страница",
-    "след",
-    "вперед",
-    "вперёд",
-    "наступна",
-    "následující",
-    "další",
-    "ďalšia",
-    "następna",
-    "następny",
-    "dalej",
-    "nästa",
-    "neste",
-    "næste",
-    "seuraava",
-    "urmatoarea",
-];
-const NEXT_EAST: &[&str] = &[
-    "下一页",
-    "下一頁",
-    "下页",
-    "下頁",
-    "次へ",
-    "次のページ",
-    "次の",
-    "次",
-    "다음",
-    "다음 페이지",
-    "التالي",
-    "הבא",
-    "sonraki",
-    "ileri",
-    "επόμενη",
-    "következő",
-    "ถัดไป",
-];
-const BACK: &[&str] = &[
-    "prev",
-    "previous",
-    "previous page",
-    "back",
-    "newer",
-    "newer posts",
-    "zurück",
-    "vorherige",
-    "précédent",
-    "précédente",
-    "anterior",
-    "anteriores",
-    "vorige",
-    "precedente",
-    "indietro",
-    "назад",
-    "предыдущая",
-    "пред",
-    "předchozí",
-    "poprzednia",
-    "wstecz",
-    "föregående",
-    "forrige",
-    "edellinen",
-    "上一页",
-    "上一頁",
-    "前へ",
-    "이전",
-    "önceki",
-    "first",
-];
-/// What follows "next" when it leads to something else.
-const OTHERS: &[&str] = &[
-    "post", "article", "story", "thread", "topic", "photo", "image", "picture", "video", "chapter", "item", "product",
-    "month", "week", "day", "year", "slide", "event", "episode", "question", "step", "entry",
-];
-const ARROWS: &[&str] = &[">", ">>", "»", "›", "→", "▶", "►", "⟩", "➔", "→→", "»»", "⇒", "❯", "▸", "", ">|>"];
+/// Does a button fetch more of the list? It may say of what: “Load more hotels”.
+pub fn says_more(label: &str) -> bool {
+    let label = label.trim().to_lowercase();
+    let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
+    is_short
+        && phrases::MORE
+            .split('|')
+            .any(|more| label.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(more))
+}
 
 /// What a link's text says.
 pub fn text(label: &str) -> Says {
@@ -143,19 +41,27 @@ pub fn text(label: &str) -> Says {
     if label.is_empty() || label.chars().count() > MAX_CHARS || label.split_whitespace().count() > MAX_WORDS {
         return Says::Nothing;
     }
-    if ARROWS.contains(&label.as_str()) {
+    if is_one(&label, phrases::ARROWS) {
         return Says::Arrow;
     }
     let bare = label.trim_matches(|c: char| !c.is_alphanumeric());
-    if NEXT.contains(&bare) || NEXT_EAST.contains(&bare) {
+    if is_one(bare, phrases::NEXT) || phrases::NEXT_PHRASES.split('|').any(|it| bare.contains(it)) {
         return Says::Next;
     }
-    if BACK.contains(&bare) {
+    if is_one(bare, phrases::OLDER) {
+        return Says::Older;
+    }
+    if is_one(bare, phrases::NEWER) {
+        return Says::Newer;
+    }
+    if is_one(bare, phrases::BACK) {
         return Says::Back;
     }
     match bare.strip_prefix("next ") {
-        Some(rest) if OTHERS.iter().any(|it| rest.starts_with(it)) => Says::NextOther,
-        Some(rest) if rest.starts_with("page") || rest.chars().all(|c| c.is_ascii_digit()) => Says::Next,
+        Some(rest) if phrases::OTHERS.split('|').any(|it| rest.starts_with(it)) => Says::NextOther,
+        // “Next 25 results”
+        Some(rest) if rest.starts_with("page") || rest.starts_with(|c: char| c.is_ascii_digit()) => Says::Next,
+        None if bare.starts_with("more ") || says_more(bare) => Says::More,
         _ => Says::Nothing,
     }
 }
@@ -176,12 +82,27 @@ fn says(tree: &Tree, node: NodeId, what: Says) -> bool {
 
 /// What class names and ids say: `btn-next`, `pageNext`; but not `prev_next`, which both links of a pager have.
 fn names_say(names: &str) -> Says {
-    match (has_part(names, &["next"]), has_part(names, &["prev", "previous"])) {
+    let parts = parts(names);
+    // `nextpostslink`, `pagenext`
+    let has = |word: &str| parts.iter().any(|part| part.starts_with(word) || part.ends_with(word));
+    match (has("next"), has("prev") || has("previous")) {
         (true, false) => Says::Next,
         (false, true) => Says::Back,
         _ => Says::Nothing,
     }
 }
+
+/// Is the link a picture of an arrow to the right, drawn by its class: `fa-angle-right`?
+pub fn is_drawn_arrow(tree: &Tree, node: NodeId) -> bool {
+    const SHAPES: &[&str] = &["arrow", "chevron", "angle", "caret"];
+    tree.subtree(node)
+        .take(DRAWN_NODES)
+        .filter_map(|it| tree.attribute(it, "class"))
+        .any(|names| has_part(names, &["right"]) && has_part(names, SHAPES))
+}
+
+/// An icon is the link itself or stands right in it.
+const DRAWN_NODES: usize = 4;
 
 /// Is one of these words a part of the names?
 pub fn has_part(names: &str, words: &[&str]) -> bool {

@@ -1,0 +1,101 @@
+//! `pieme forms`: the forms of a page, and what each is for.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Done, exit, out, page_url, read_page, settle};
+use crate::robot::form::{self, Form, Purpose};
+use crate::robot::link;
+
+/// The forms of a page, what each is for, and which field takes what
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme forms page.html --url https://shop.example/login
+  pieme forms page.html --url https://shop.example/ --json | jq '.forms[] | select(.type == \"login\")'")]
+pub struct Args {
+    page: PathBuf,
+    /// Where the page is from: the forms' addresses are relative to it
+    #[arg(long, value_name = "URL", value_parser = page_url)]
+    url: Url,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Wider cells are cut on a terminal; `--json` has them whole.
+const CELL_WIDTH: usize = 48;
+
+pub fn run(args: Args) -> u8 {
+    settle(forms(&args))
+}
+
+fn forms(args: &Args) -> Done {
+    let tree = read_page(&args.page)?;
+    let base = link::base(&tree, &args.url);
+    let forms: Vec<Told> = form::all(&tree).iter().map(|form| Told::of(form, &args.url, &base)).collect();
+    if args.json {
+        let list: Vec<Value> = forms.iter().enumerate().map(|(index, told)| told.json(index)).collect();
+        out::json(&json!({ "forms": list }));
+    } else if forms.is_empty() {
+        out::say("no form on this page");
+    } else {
+        let mut table = out::table(&["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"]);
+        for (index, told) in forms.iter().enumerate() {
+            table.add_row(told.cells(index));
+        }
+        out::say(table);
+    }
+    Ok(exit::DONE)
+}
+
+/// What is said of a form.
+struct Told {
+    purpose: Purpose,
+    username: Option<String>,
+    password: Option<String>,
+    query: Option<String>,
+    action: String,
+    method: &'static str,
+}
+
+impl Told {
+    fn of(form: &Form, page: &Url, base: &Url) -> Told {
+        let purpose = form.purpose();
+        let has_account = matches!(purpose, Purpose::Login | Purpose::Registration | Purpose::Recovery);
+        let name = |field: Option<&form::Field>| field.map(|it| it.name.clone());
+        // A form without an action goes where the page came from, whatever its base.
+        let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
+        let target = action.map_or_else(|| Some(page.clone()), |action| link::resolve(base, action));
+        Told {
+            purpose,
+            username: if has_account { name(form.username()) } else { None },
+            password: name(form.password()),
+            query: if purpose == Purpose::Search { name(form.query()) } else { None },
+            // One that cannot be fetched (`javascript:…`) is told as it stands.
+            action: target.map_or_else(|| action.unwrap_or_default().to_owned(), String::from),
+            method: if form.post { "post" } else { "get" },
+        }
+    }
+
+    fn json(&self, index: usize) -> Value {
+        json!({
+            "index": index,
+            "type": self.purpose.word(),
+            "username": self.username,
+            "password": self.password,
+            "query": self.query,
+            "action": self.action,
+            "method": self.method,
+        })
+    }
+
+    fn cells(&self, index: usize) -> Vec<String> {
+        let field = |name: &Option<String>| out::cell(name.as_deref().unwrap_or("-"), CELL_WIDTH);
+        let (username, password, query) = (field(&self.username), field(&self.password), field(&self.query));
+        let action = out::cell(&self.action, CELL_WIDTH);
+        let word = self.purpose.word().to_owned();
+        vec![index.to_string(), word, username, password, query, self.method.to_owned(), action]
+    }
+}
