@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
-use super::profile::{Profile, value_type};
+use super::profile::Profile;
 
 /// Columns of one row set; further leaves find no column.
 const MAX_COLUMNS: usize = 200;
@@ -185,7 +185,7 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
     }
     for i in 0..n {
         best[(i + 1) * width] = best[i * width] - GAP;
-        let kind = value_type(&row[i].value);
+        let kind = row[i].value_type();
         let build = (row[i].kind, row[i].path, row[i].class_path, kind);
         let known = *builds.entry(build).or_insert_with(|| {
             let place = by_build.len();

@@ -44,7 +44,7 @@ impl Profile {
         self.count += 1;
         bump(&mut self.paths, leaf.path, 1);
         bump(&mut self.class_paths, leaf.class_path, 1);
-        bump(&mut self.types, value_type(&leaf.value), 1);
+        bump(&mut self.types, leaf.value_type(), 1);
         self.add_value(leaf.print, 1, &leaf.value);
     }
 
