@@ -179,26 +179,26 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
     let mut by_build: Vec<Option<(f64, f64)>> = Vec::new();
     let width = m + 1;
     let mut best = vec![0.0_f64; (n + 1) * width];
-    let mut fits = vec![f64::NEG_INFINITY; n * m];
+    let mut places = Vec::with_capacity(n);
     for j in 0..m {
         best[j + 1] = best[j] + skip[j];
     }
-    for i in 0..n {
-        best[(i + 1) * width] = best[i * width] - GAP;
-        let kind = row[i].value_type();
-        let build = (row[i].kind, row[i].path, row[i].class_path, kind);
-        let known = *builds.entry(build).or_insert_with(|| {
+    for (i, leaf) in row.iter().enumerate() {
+        let kind = leaf.value_type();
+        let known = *builds.entry((leaf.kind, leaf.path, leaf.class_path, kind)).or_insert_with(|| {
             let place = by_build.len();
-            by_build.extend(
-                columns.iter().zip(&mains).map(|(column, &main)| fit_build(&row[i], kind, column, main, paths)),
-            );
+            let fits = columns.iter().zip(&mains).map(|(column, &main)| fit_build(leaf, kind, column, main, paths));
+            by_build.extend(fits);
             place
         });
-        for j in 0..m {
-            let fit = fit(&row[i], by_build[known + j], &columns[j], labels[j]);
-            fits[i * m + j] = fit;
-            let without = f64::max(best[(i + 1) * width + j] + skip[j], best[i * width + j + 1] - GAP);
-            best[(i + 1) * width + j + 1] = f64::max(without, best[i * width + j] + fit);
+        places.push(known);
+        let (above, here) = best[i * width..(i + 2) * width].split_at_mut(width);
+        let mut left = above[0] - GAP;
+        here[0] = left;
+        for (j, &build) in by_build[known..known + m].iter().enumerate() {
+            let without = f64::max(left + skip[j], above[j + 1] - GAP);
+            left = f64::max(without, above[j] + fit(leaf, build, &columns[j], labels[j]));
+            here[j + 1] = left;
         }
     }
     let mut pairs = vec![None; n];
@@ -212,7 +212,7 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
             i -= 1;
         } else {
             (i, j) = (i - 1, j - 1);
-            pairs[i] = fits[i * m + j].is_finite().then_some(j);
+            pairs[i] = by_build[places[i] + j].is_some().then_some(j);
         }
     }
     pairs

@@ -131,7 +131,7 @@ pub fn first_leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths, most: usi
             TokenKind::Text => {
                 let span = Span { start: i, stop: run_end(tokens, i, row.stop) };
                 let holder = tree.parent(token.node).unwrap_or(tree.root());
-                leaves.push(Leaf::new(LeafKind::Text, way.here(), text(tokens, span), holder, span));
+                leaves.push(Leaf::new(LeafKind::Text, way.here(), shown(tokens, span).into_owned(), holder, span));
                 for inside in &tokens.slice(span)[1..] {
                     match inside.kind {
                         TokenKind::Open => way.enter(tree, inside.node, paths),
@@ -243,9 +243,12 @@ pub fn is_inline(tag: &str) -> bool {
     matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
 }
 
+/// Room for blanks between the words of several tokens.
+const BLANKS: usize = 8;
+
 /// The text of a stretch as a browser shows it; line ends and block elements part words.
 pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
-    let mut text = Collapsed::default();
+    let mut text = Collapsed::behind(String::with_capacity(tokens.words_len(span) + BLANKS));
     for (i, token) in (span.start..span.stop).zip(tokens.slice(span)) {
         match token.kind {
             TokenKind::Text => tokens.push_words(i, &mut text),

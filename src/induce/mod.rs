@@ -49,7 +49,6 @@ pub use template::Template;
 
 use crate::model::{Row, Table};
 use crate::page::Tree;
-use crate::page::tokens::Span;
 
 #[derive(Clone, Debug)]
 pub struct LearnOptions {
@@ -196,10 +195,20 @@ fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[
 /// Rows into a template, and under all of its columns: the one way every teacher takes.
 pub fn teach(view: &View<'_>, set: &RowSet) -> (Template, Table) {
     let paths = &mut Paths::default();
-    let looked_at: Vec<Vec<Leaf>> = sample(&set.rows).iter().map(|&row| leaves(&view.tokens, row, paths)).collect();
-    let repeats = repeat::find(view.tree(), &looked_at, paths);
-    let read: Vec<Vec<Leaf>> =
-        set.rows.iter().map(|&row: &Span| repeat::read(&view.tokens, row, &repeats, MAX_LEAVES, paths)).collect();
+    let looked_at = sample(&(0..set.rows.len()).collect::<Vec<_>>());
+    let looked_at_leaves: Vec<Vec<Leaf>> =
+        looked_at.iter().map(|&i| leaves(&view.tokens, set.rows[i], paths)).collect();
+    let repeats = repeat::find(view.tree(), &looked_at_leaves, paths);
+    let mut looked_at = looked_at.into_iter().zip(looked_at_leaves).peekable();
+    let read: Vec<Vec<Leaf>> = set
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(i, &row)| match looked_at.next_if(|(place, _)| *place == i) {
+            Some((_, leaves)) => repeat::folded(view.tree(), leaves, &repeats, paths),
+            None => repeat::read(&view.tokens, row, &repeats, MAX_LEAVES, paths),
+        })
+        .collect();
     let alignment = align(&read, paths);
     let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
     let headings = layout::headings(view, &set.rows);

@@ -196,7 +196,7 @@ impl<'v> Part<'v> {
 /// Words and parting signs of a text. A sign inside a word (5:38:56, 4/28/97, 704-0213) parts nothing, but brackets,
 /// currencies and bars always do.
 fn scan(value: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
+    let mut parts = Vec::with_capacity(value.len().min(MAX_CHARS) / 5 + 2);
     let mut word: Option<usize> = None;
     let mut before = ' ';
     let mut chars = value.char_indices().take(MAX_CHARS).peekable();

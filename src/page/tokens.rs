@@ -142,6 +142,13 @@ impl<'t> Tokens<'t> {
         self.words_and_blanks(token).0
     }
 
+    /// Bytes of the words of a stretch.
+    pub fn words_len(&self, span: Span) -> usize {
+        let words = self.words.get_or_init(|| Words::of(self));
+        let end = |stop: u32| (stop as usize).checked_sub(1).map_or(0, |last| words.ends[last].0);
+        (end(span.stop) - end(span.start)) as usize
+    }
+
     /// And whether blanks stand before and behind them.
     fn words_and_blanks(&self, token: u32) -> (&str, bool, bool) {
         let words = self.words.get_or_init(|| Words::of(self));
