@@ -124,16 +124,16 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
     let places = sample(&(0..rows.len()).collect::<Vec<_>>());
     let rows: Vec<&LaidRow> = places.iter().map(|&place| &rows[place]).collect();
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let inside: Vec<Vec<Inside>> = spans.iter().map(|&row| elements_of(view, row, paths)).collect();
-    let mut derived = pieces(&variant.slots, &rows);
-    derived.extend(elements(view, &spans, &inside, paths));
+    let mut known: Vec<Known<'_>> = spans.iter().map(|&row| Known::new(elements_of(view, row, paths))).collect();
+    let mut derived = pieces(&variant.slots, &rows, &mut known);
+    derived.extend(elements(view, &spans, &known, paths));
     derived.extend(layout::labels(view, &spans).into_iter().map(|label| Recipe::Label { label }));
     derived.extend(coded::find(view, &spans, paths));
     derived.extend(headings(&rows));
     let slots = (0..variant.slots.len()).map(Source::Slot);
     let candidates: Vec<Option<Source>> = slots.chain(derived.into_iter().map(Source::Derived)).map(Some).collect();
     let filler = Filler::new(&candidates, paths);
-    let filled = rows.iter().copied().zip(inside).map(|(row, inside)| filler.cells(view, row, inside, paths));
+    let filled = rows.iter().copied().zip(known).map(|(row, known)| filler.cells(view, row, known, paths));
     let table: Vec<Vec<Option<Cow<'_, str>>>> = filled.collect();
     let mut kept = Vec::new();
     let mut seen = HashSet::new();
@@ -172,15 +172,24 @@ fn column_print<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {
     })
 }
 
-fn pieces(slots: &[Slot], rows: &[&LaidRow]) -> Vec<Recipe> {
+fn pieces<'r>(slots: &[Slot], rows: &[&'r LaidRow], known: &mut [Known<'r>]) -> Vec<Recipe> {
     let mut recipes = Vec::new();
     let is_list =
         |slot: usize| rows.iter().any(|row| row.cells[slot].is_some_and(|it| !row.leaves[it].more.is_empty()));
     let texts = slots.iter().enumerate().filter(|(_, slot)| slot.kind == LeafKind::Text);
     for (slot, _) in texts.filter(|&(slot, _)| !is_list(slot)) {
-        let values: Vec<&str> =
-            rows.iter().filter_map(|row| Some(row.leaves[row.cells[slot]?].value.as_str())).collect();
-        for (cut, places) in split::cuts(&values) {
+        let mut distinct: Vec<Rc<Scanned<'r>>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (row, known) in rows.iter().zip(known.iter_mut()) {
+            let Some(leaf) = row.cells[slot] else { continue };
+            let value = row.leaves[leaf].value.as_str();
+            let place = *places.entry(value).or_insert_with(|| {
+                distinct.push(Rc::new(Scanned::new(value)));
+                distinct.len() - 1
+            });
+            known.scanned.insert(slot, Rc::clone(&distinct[place]));
+        }
+        for (cut, places) in split::cuts(&distinct) {
             let made = places.into_iter().map(|(first, last)| Recipe::Piece { slot, cut: cut.clone(), first, last });
             recipes.extend(made);
         }
@@ -215,13 +224,13 @@ fn is_category(source: &Source, rows: &[&LaidRow]) -> bool {
 }
 
 /// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
-fn elements(view: &View<'_>, rows: &[Span], inside: &[Vec<Inside>], paths: &Paths) -> Vec<Recipe> {
+fn elements(view: &View<'_>, rows: &[Span], known: &[Known<'_>], paths: &Paths) -> Vec<Recipe> {
     let mut order: Vec<(PathId, u32)> = Vec::new();
     // Of each element: in how many rows it is, and its lines in all of them.
     let mut counts: HashMap<(PathId, u32), (usize, usize)> = HashMap::new();
-    for (&row, inside) in rows.iter().zip(inside) {
+    for (&row, known) in rows.iter().zip(known) {
         let whole = (PathId::TOP, 0, row);
-        for (path, nth, span) in std::iter::once(whole).chain(inside.iter().copied()) {
+        for (path, nth, span) in std::iter::once(whole).chain(known.elements.iter().copied()) {
             let count = counts.entry((path, nth)).or_default();
             if count.0 == 0 {
                 order.push((path, nth));
@@ -279,6 +288,19 @@ fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<Inside> {
     elements
 }
 
+/// What is known of a row before its columns are filled.
+struct Known<'r> {
+    elements: Vec<Inside>,
+    /// Of each slot that was looked at: its value's words and signs.
+    scanned: HashMap<usize, Rc<Scanned<'r>>>,
+}
+
+impl Known<'_> {
+    fn new(elements: Vec<Inside>) -> Self {
+        Known { elements, scanned: HashMap::new() }
+    }
+}
+
 /// Fills the columns of a row.
 pub struct Filler<'a> {
     sources: Vec<Option<&'a Source>>,
@@ -309,7 +331,7 @@ impl<'a> Filler<'a> {
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
         let elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
-        self.cells(view, row, elements, paths).into_iter().map(|cell| cell.map(Cow::into_owned)).collect()
+        self.cells(view, row, Known::new(elements), paths).into_iter().map(|cell| cell.map(Cow::into_owned)).collect()
     }
 
     /// The cells, copied only where they must be put together; most columns that are tried say what another says.
@@ -317,13 +339,14 @@ impl<'a> Filler<'a> {
         &'r self,
         view: &'r View<'_>,
         row: &'r LaidRow,
-        mut elements: Vec<Inside>,
+        known: Known<'r>,
         paths: &mut Paths,
     ) -> Vec<Option<Cow<'r, str>>> {
+        let Known { mut elements, scanned } = known;
         elements.push((PathId::TOP, 0, row.span));
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
         let lines: Vec<Cow<'r, str>> = lines.into_iter().map(|line| shown(&view.tokens, line)).collect();
-        let mut cutter = Cutter { row, scanned: None, last: None };
+        let mut cutter = Cutter { row, scanned, last: None };
         let places: HashMap<(PathId, u32), Span> =
             elements.iter().map(|&(path, nth, span)| ((path, nth), span)).collect();
         let nth_of = |wanted: PathId, nth: u32| places.get(&(wanted, nth)).copied();
@@ -371,7 +394,7 @@ impl<'a> Filler<'a> {
 /// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
 struct Cutter<'r> {
     row: &'r LaidRow,
-    scanned: Option<(usize, Scanned<'r>)>,
+    scanned: HashMap<usize, Rc<Scanned<'r>>>,
     last: Option<(usize, &'r Cut, Pieces)>,
 }
 
@@ -383,10 +406,7 @@ impl<'r> Cutter<'r> {
     fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<&'r str> {
         let value = self.value(slot)?;
         if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
-            if self.scanned.as_ref().is_none_or(|(it, _)| *it != slot) {
-                self.scanned = Some((slot, Scanned::new(value)));
-            }
-            let (_, scanned) = self.scanned.as_ref()?;
+            let scanned = self.scanned.entry(slot).or_insert_with(|| Rc::new(Scanned::new(value)));
             self.last = Some((slot, cut, cut.pieces(scanned)));
         }
         let (_, _, pieces) = self.last.as_ref()?;
