@@ -6,7 +6,6 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
 use foldhash::{HashMap, HashMapExt};
-use html5ever::LocalName;
 
 use super::profile::value_type;
 use crate::page::tokens::{Span, TokenKind, Tokens};
@@ -172,14 +171,11 @@ impl Way {
 
     pub fn enter(&mut self, tree: &Tree, node: NodeId, paths: &mut Paths) {
         let (path, class_path) = self.here();
-        let tag = tree.tag(node);
-        let path = paths.below(path, tag);
-        let class_path = if self.open.is_empty() && self.one_root || tree.class(node).is_none() {
-            paths.below(class_path, tag)
-        } else {
-            let step = paths.look(tree, node);
-            paths.below_step(class_path, step)
-        };
+        let tag = paths.step(tree.tag(node));
+        let path = paths.below_step(path, tag);
+        let is_bare = self.open.is_empty() && self.one_root || tree.class(node).is_none();
+        let step = if is_bare { tag } else { paths.look(tree, node, tag) };
+        let class_path = paths.below_step(class_path, step);
         self.open.push((path, class_path));
     }
 
@@ -319,7 +315,7 @@ impl PathId {
 pub struct Paths {
     steps: HashMap<String, u32>,
     /// Of each class attribute: the steps of the elements that had it, by their tags.
-    looks: HashMap<String, Vec<(LocalName, u32)>>,
+    looks: HashMap<String, Vec<(u32, u32)>>,
     names: Vec<String>,
     ids: HashMap<(PathId, u32), PathId>,
     /// Of each path: the path above and the last step.
@@ -358,15 +354,14 @@ impl Paths {
     }
 
     /// The step of an element with its classes: written out for the first of its look only.
-    fn look(&mut self, tree: &Tree, node: NodeId) -> u32 {
-        let Some(element) = tree.element(node) else { return self.step("") };
+    fn look(&mut self, tree: &Tree, node: NodeId, tag: u32) -> u32 {
         let class = tree.class(node).unwrap_or("");
-        let known = self.looks.get(class).and_then(|steps| steps.iter().find(|(tag, _)| *tag == element.name));
+        let known = self.looks.get(class).and_then(|steps| steps.iter().find(|(it, _)| *it == tag));
         if let Some(&(_, step)) = known {
             return step;
         }
         let step = self.step(&class_step(tree, node));
-        self.looks.entry(class.to_owned()).or_default().push((element.name.clone(), step));
+        self.looks.entry(class.to_owned()).or_default().push((tag, step));
         step
     }
 
