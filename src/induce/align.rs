@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
-use super::profile::{Profile, value_type};
+use super::profile::Profile;
 
 /// Columns of one row set; further leaves find no column.
 const MAX_COLUMNS: usize = 200;
@@ -79,7 +79,7 @@ fn recount(rows: &[Vec<Leaf>], cells: Vec<Vec<Option<usize>>>, columns: Vec<Prof
 
 /// Aligns one row and takes it in: matched leaves are counted, others become columns at their place.
 fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) {
-    let pairs = best_pairs(columns, row, paths);
+    let pairs = best_pairs(columns, &mut Worth::of(columns), row, paths);
     let mut merged: Vec<Profile> = Vec::with_capacity(columns.len() + 4);
     let mut old = std::mem::take(columns).into_iter();
     let mut taken = 0;
@@ -107,6 +107,7 @@ fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) {
 /// Aligns rows to columns that no longer change; rows of the same build are aligned once.
 pub struct Aligner {
     pub columns: Vec<Profile>,
+    worth: Worth,
     anchors: HashSet<u64>,
     known: HashMap<Vec<Build>, Vec<Option<usize>>>,
     weight: f64,
@@ -119,7 +120,7 @@ impl Aligner {
     pub fn new(columns: Vec<Profile>) -> Aligner {
         let anchors = columns.iter().flat_map(Profile::anchors).collect();
         let weight = columns.iter().map(|column| f64::from(column.count)).sum();
-        Aligner { columns, anchors, known: HashMap::new(), weight, compared: 0 }
+        Aligner { worth: Worth::of(&columns), columns, anchors, known: HashMap::new(), weight, compared: 0 }
     }
 
     /// Of each column: which leaf of the row, if any.
@@ -133,7 +134,7 @@ impl Aligner {
         let mut cells = vec![None; self.columns.len()];
         self.compared += self.columns.len() * row.len();
         let pairs = if self.compared <= MAX_COMPARED {
-            best_pairs(&self.columns, row, paths)
+            best_pairs(&self.columns, &mut self.worth, row, paths)
         } else {
             next_pairs(&self.columns, row)
         };
@@ -167,38 +168,72 @@ impl Aligner {
     }
 }
 
+/// What leaves are worth in columns that do not change.
+struct Worth {
+    /// Of each column: what it costs to pass it over.
+    skip: Vec<f64>,
+    labels: Vec<bool>,
+    mains: Vec<PathId>,
+    /// Of each build of a leaf: where its worth in each column stands. Rows have few builds.
+    builds: HashMap<(LeafKind, PathId, PathId, u8), usize>,
+    by_build: Vec<Option<(f64, f64)>>,
+}
+
+/// Pairs of a build and a column that are kept from row to row. A page where every row has builds of its own gains nothing by
+/// keeping them, and would need 100 MB.
+const MAX_KEPT: usize = 100_000;
+
+impl Worth {
+    fn of(columns: &[Profile]) -> Worth {
+        let most = f64::from(columns.iter().map(|column| column.count).max().unwrap_or(1).max(1));
+        let skip = |column: &Profile| -GAP * (0.35 + 0.65 * f64::from(column.count) / most);
+        Worth {
+            skip: columns.iter().map(skip).collect(),
+            labels: columns.iter().map(Profile::is_label).collect(),
+            mains: columns.iter().map(Profile::main_path).collect(),
+            builds: HashMap::new(),
+            by_build: Vec::new(),
+        }
+    }
+
+    /// Of each leaf of the row: where the worth of its build stands.
+    fn places(&mut self, columns: &[Profile], row: &[Leaf], paths: &Paths) -> Vec<usize> {
+        if self.by_build.len() > MAX_KEPT {
+            self.builds.clear();
+            self.by_build.clear();
+        }
+        let Worth { mains, builds, by_build, .. } = self;
+        let place = |leaf: &Leaf| {
+            let kind = leaf.value_type();
+            *builds.entry((leaf.kind, leaf.path, leaf.class_path, kind)).or_insert_with(|| {
+                let place = by_build.len();
+                let worth = |(column, &main): (&Profile, &PathId)| fit_build(leaf, kind, column, main, paths);
+                by_build.extend(columns.iter().zip(mains.iter()).map(worth));
+                place
+            })
+        };
+        row.iter().map(place).collect()
+    }
+}
+
 /// The best order-keeping pairing: of each leaf, its column.
-fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Option<usize>> {
+fn best_pairs(columns: &[Profile], worth: &mut Worth, row: &[Leaf], paths: &Paths) -> Vec<Option<usize>> {
     let (n, m) = (row.len(), columns.len());
-    let most = f64::from(columns.iter().map(|column| column.count).max().unwrap_or(1).max(1));
-    let skip: Vec<f64> = columns.iter().map(|column| -GAP * (0.35 + 0.65 * f64::from(column.count) / most)).collect();
-    let labels: Vec<bool> = columns.iter().map(Profile::is_label).collect();
-    let mains: Vec<PathId> = columns.iter().map(Profile::main_path).collect();
-    // Of each build of a leaf, what it is worth in each column: a long row has few builds.
-    let mut builds: HashMap<(LeafKind, PathId, PathId, u8), usize> = HashMap::new();
-    let mut by_build: Vec<Option<(f64, f64)>> = Vec::new();
+    let places = worth.places(columns, row, paths);
+    let Worth { skip, labels, by_build, .. } = worth;
     let width = m + 1;
     let mut best = vec![0.0_f64; (n + 1) * width];
-    let mut fits = vec![f64::NEG_INFINITY; n * m];
     for j in 0..m {
         best[j + 1] = best[j] + skip[j];
     }
-    for i in 0..n {
-        best[(i + 1) * width] = best[i * width] - GAP;
-        let kind = value_type(&row[i].value);
-        let build = (row[i].kind, row[i].path, row[i].class_path, kind);
-        let known = *builds.entry(build).or_insert_with(|| {
-            let place = by_build.len();
-            by_build.extend(
-                columns.iter().zip(&mains).map(|(column, &main)| fit_build(&row[i], kind, column, main, paths)),
-            );
-            place
-        });
-        for j in 0..m {
-            let fit = fit(&row[i], by_build[known + j], &columns[j], labels[j]);
-            fits[i * m + j] = fit;
-            let without = f64::max(best[(i + 1) * width + j] + skip[j], best[i * width + j + 1] - GAP);
-            best[(i + 1) * width + j + 1] = f64::max(without, best[i * width + j] + fit);
+    for (i, leaf) in row.iter().enumerate() {
+        let (above, here) = best[i * width..(i + 2) * width].split_at_mut(width);
+        let mut left = above[0] - GAP;
+        here[0] = left;
+        for (j, &build) in by_build[places[i]..places[i] + m].iter().enumerate() {
+            let without = f64::max(left + skip[j], above[j + 1] - GAP);
+            left = f64::max(without, above[j] + fit(leaf, build, &columns[j], labels[j]));
+            here[j + 1] = left;
         }
     }
     let mut pairs = vec![None; n];
@@ -212,7 +247,7 @@ fn best_pairs(columns: &[Profile], row: &[Leaf], paths: &mut Paths) -> Vec<Optio
             i -= 1;
         } else {
             (i, j) = (i - 1, j - 1);
-            pairs[i] = fits[i * m + j].is_finite().then_some(j);
+            pairs[i] = by_build[places[i] + j].is_some().then_some(j);
         }
     }
     pairs
@@ -240,7 +275,7 @@ fn fit(leaf: &Leaf, build: Option<(f64, f64)>, column: &Profile, is_label: bool)
 }
 
 /// What path and classes, and the type of its value, say for a leaf in a column; nothing where it cannot stand there.
-fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, paths: &mut Paths) -> Option<(f64, f64)> {
+fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, paths: &Paths) -> Option<(f64, f64)> {
     if leaf.kind != column.kind {
         return None;
     }

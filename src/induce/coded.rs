@@ -1,6 +1,6 @@
 //! Values that stand in a class: `<p class="star-rating Three">`.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::columns::Recipe;
 use super::find::View;
@@ -42,15 +42,8 @@ pub fn find(view: &View<'_>, rows: &[Span], paths: &mut Paths) -> Vec<Recipe> {
 }
 
 /// The classes of the element, less those that all rows share.
-pub fn value(
-    view: &View<'_>,
-    row: Span,
-    path: PathId,
-    nth: u32,
-    without: &[String],
-    paths: &mut Paths,
-) -> Option<String> {
-    let (_, node) = elements(view, row, paths).into_iter().find(|&(place, _)| place == (path, nth))?;
+pub fn value(view: &View<'_>, elements: &Elements, path: PathId, nth: u32, without: &[String]) -> Option<String> {
+    let &(_, node) = elements.iter().find(|&&(place, _)| place == (path, nth))?;
     let own = view.tree().classes(node).filter(|class| !without.iter().any(|it| it == class));
     let own: Vec<&str> = own.collect();
     (!own.is_empty()).then(|| own.join(" "))
@@ -83,8 +76,11 @@ fn shared(view: &View<'_>, nodes: &[NodeId], rows: usize) -> Option<Vec<String>>
     (few && most).then(|| shared.into_iter().flatten().map(str::to_owned).collect())
 }
 
-/// The row's elements that have classes: tag path, how many like it came before, and the element.
-fn elements(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<((PathId, u32), NodeId)> {
+/// Elements of a row: tag path, how many like it came before, and the element.
+pub type Elements = Vec<((PathId, u32), NodeId)>;
+
+/// The row's elements that have classes.
+pub fn elements(view: &View<'_>, row: Span, paths: &mut Paths) -> Elements {
     let mut way = Way::new(&view.tokens, row);
     let mut nths: HashMap<PathId, u32> = HashMap::new();
     let mut elements = Vec::new();

@@ -1,6 +1,7 @@
 //! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements and
 //! lines (roll up), what stands behind a label, and the heading above.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
@@ -12,7 +13,7 @@ use super::enclose::Delimiter;
 use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
-use super::leaf::{LIST, Leaf, LeafKind, PathId, Paths, Way, fingerprint, text};
+use super::leaf::{LIST, Leaf, LeafKind, PathId, Paths, Way, fingerprint, shown};
 use super::split::{self, Cut, Pieces, Scanned};
 use super::template::{Slot, Source, Variant};
 use crate::page::tokens::{Span, TokenKind};
@@ -110,19 +111,31 @@ pub struct LaidRow {
     pub above: Rc<Above>,
 }
 
-/// Finds the variant's sources, and says of each whether it is hidden at first: constants are, and all derived columns.
-pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mut Paths) -> Vec<bool> {
-    let rows: Vec<&LaidRow> = sample(&rows.iter().collect::<Vec<_>>());
+/// What was found of the columns.
+pub struct Columns {
+    /// Of each source: whether it is hidden at first. Constants are, and all derived columns.
+    pub hidden: Vec<bool>,
+    /// The cells of the rows that were looked at, by the row's place.
+    pub made: HashMap<usize, Vec<Option<String>>>,
+}
+
+/// Finds the variant's sources.
+pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mut Paths) -> Columns {
+    let places = sample(&(0..rows.len()).collect::<Vec<_>>());
+    let rows: Vec<&LaidRow> = places.iter().map(|&place| &rows[place]).collect();
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let mut derived = pieces(&variant.slots, &rows);
-    derived.extend(elements(view, &spans, paths));
+    let mut known: Vec<Known<'_>> = spans.iter().map(|&row| Known::new(elements_of(view, row, paths))).collect();
+    let mut derived = pieces(&variant.slots, &rows, &mut known);
+    derived.extend(elements(view, &spans, &known, paths));
     derived.extend(layout::labels(view, &spans).into_iter().map(|label| Recipe::Label { label }));
     derived.extend(coded::find(view, &spans, paths));
     derived.extend(headings(&rows));
     let slots = (0..variant.slots.len()).map(Source::Slot);
     let candidates: Vec<Option<Source>> = slots.chain(derived.into_iter().map(Source::Derived)).map(Some).collect();
     let filler = Filler::new(&candidates, paths);
-    let table: Vec<Vec<Option<String>>> = rows.iter().map(|row| filler.fill(view, row, paths)).collect();
+    let filled = rows.iter().copied().zip(known).map(|(row, known)| filler.cells(view, row, known, paths));
+    let table: Vec<Vec<Option<Cow<'_, str>>>> = filled.collect();
+    let mut kept = Vec::new();
     let mut seen = HashSet::new();
     let mut hidden = Vec::new();
     for (j, source) in candidates.iter().flatten().enumerate() {
@@ -133,9 +146,14 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
         if (is_new || is_slot) && hidden.len() < MAX_COLUMNS {
             hidden.push(!is_slot && !is_category(source, &rows) || is_constant(source, variant));
             variant.sources.push(Some(source.clone()));
+            kept.push(j);
         }
     }
-    hidden
+    let keep = |mut row: Vec<Option<Cow<'_, str>>>| {
+        kept.iter().map(|&j| row[j].take().map(Cow::into_owned)).collect::<Vec<Option<String>>>()
+    };
+    let made = places.into_iter().zip(table.into_iter().map(keep)).collect();
+    Columns { hidden, made }
 }
 
 fn is_constant(source: &Source, variant: &Variant) -> bool {
@@ -154,15 +172,24 @@ fn column_print<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {
     })
 }
 
-fn pieces(slots: &[Slot], rows: &[&LaidRow]) -> Vec<Recipe> {
+fn pieces<'r>(slots: &[Slot], rows: &[&'r LaidRow], known: &mut [Known<'r>]) -> Vec<Recipe> {
     let mut recipes = Vec::new();
     let is_list =
         |slot: usize| rows.iter().any(|row| row.cells[slot].is_some_and(|it| !row.leaves[it].more.is_empty()));
     let texts = slots.iter().enumerate().filter(|(_, slot)| slot.kind == LeafKind::Text);
     for (slot, _) in texts.filter(|&(slot, _)| !is_list(slot)) {
-        let values: Vec<&str> =
-            rows.iter().filter_map(|row| Some(row.leaves[row.cells[slot]?].value.as_str())).collect();
-        for (cut, places) in split::cuts(&values) {
+        let mut distinct: Vec<Rc<Scanned<'r>>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (row, known) in rows.iter().zip(known.iter_mut()) {
+            let Some(leaf) = row.cells[slot] else { continue };
+            let value = row.leaves[leaf].value.as_str();
+            let place = *places.entry(value).or_insert_with(|| {
+                distinct.push(Rc::new(Scanned::new(value)));
+                distinct.len() - 1
+            });
+            known.scanned.insert(slot, Rc::clone(&distinct[place]));
+        }
+        for (cut, places) in split::cuts(&distinct) {
             let made = places.into_iter().map(|(first, last)| Recipe::Piece { slot, cut: cut.clone(), first, last });
             recipes.extend(made);
         }
@@ -197,13 +224,13 @@ fn is_category(source: &Source, rows: &[&LaidRow]) -> bool {
 }
 
 /// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
-fn elements(view: &View<'_>, rows: &[Span], paths: &mut Paths) -> Vec<Recipe> {
+fn elements(view: &View<'_>, rows: &[Span], known: &[Known<'_>], paths: &Paths) -> Vec<Recipe> {
     let mut order: Vec<(PathId, u32)> = Vec::new();
     // Of each element: in how many rows it is, and its lines in all of them.
     let mut counts: HashMap<(PathId, u32), (usize, usize)> = HashMap::new();
-    for &row in rows {
+    for (&row, known) in rows.iter().zip(known) {
         let whole = (PathId::TOP, 0, row);
-        for (path, nth, span) in std::iter::once(whole).chain(elements_of(view, row, paths)) {
+        for (path, nth, span) in std::iter::once(whole).chain(known.elements.iter().copied()) {
             let count = counts.entry((path, nth)).or_default();
             if count.0 == 0 {
                 order.push((path, nth));
@@ -230,8 +257,11 @@ fn elements(view: &View<'_>, rows: &[Span], paths: &mut Paths) -> Vec<Recipe> {
     recipes
 }
 
-/// Of each element of the row with text: its class path, how many like it came before, and its stretch.
-fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<(PathId, u32, Span)> {
+/// An element of a row that holds text: its class path, how many like it came before, and its stretch.
+type Inside = (PathId, u32, Span);
+
+/// The elements of the row with text.
+fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<Inside> {
     let mut way = Way::new(&view.tokens, row);
     let mut nths: HashMap<PathId, u32> = HashMap::new();
     let mut elements = Vec::new();
@@ -256,6 +286,19 @@ fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<(PathId, u3
         }
     }
     elements
+}
+
+/// What is known of a row before its columns are filled.
+struct Known<'r> {
+    elements: Vec<Inside>,
+    /// Of each slot that was looked at: its value's words and signs.
+    scanned: HashMap<usize, Rc<Scanned<'r>>>,
+}
+
+impl Known<'_> {
+    fn new(elements: Vec<Inside>) -> Self {
+        Known { elements, scanned: HashMap::new() }
+    }
 }
 
 /// Fills the columns of a row.
@@ -287,46 +330,63 @@ impl<'a> Filler<'a> {
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
-        let mut elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
+        let elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
+        self.cells(view, row, Known::new(elements), paths).into_iter().map(|cell| cell.map(Cow::into_owned)).collect()
+    }
+
+    /// The cells, copied only where they must be put together; most columns that are tried say what another says.
+    fn cells<'r>(
+        &'r self,
+        view: &'r View<'_>,
+        row: &'r LaidRow,
+        known: Known<'r>,
+        paths: &mut Paths,
+    ) -> Vec<Option<Cow<'r, str>>> {
+        let Known { mut elements, scanned } = known;
         elements.push((PathId::TOP, 0, row.span));
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
-        let lines: Vec<String> = lines.into_iter().map(|line| text(&view.tokens, line)).collect();
-        let mut cutter = Cutter { row, scanned: None, last: None };
+        let lines: Vec<Cow<'r, str>> = lines.into_iter().map(|line| shown(&view.tokens, line)).collect();
+        let mut cutter = Cutter { row, scanned, last: None };
         let places: HashMap<(PathId, u32), Span> =
             elements.iter().map(|&(path, nth, span)| ((path, nth), span)).collect();
         let nth_of = |wanted: PathId, nth: u32| places.get(&(wanted, nth)).copied();
         // As a rule the next column asks for the next line.
         let mut lined: Option<(Span, Vec<Span>)> = None;
-        let cell =
-            |((source, &wanted), ready): ((&Option<&'a Source>, &PathId), &Option<Ready<'a>>)| match source.as_ref()? {
-                Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
-                Source::Derived(recipe) => match recipe {
-                    Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last),
-                    Recipe::Element { nth, .. } => Some(text(&view.tokens, nth_of(wanted, *nth)?)),
-                    Recipe::Elements { .. } => {
-                        let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
-                        let parts: Vec<String> = parts.map(|&(_, _, span)| text(&view.tokens, span)).collect();
-                        (!parts.is_empty()).then(|| parts.join(LIST))
+        let mut coded: Option<coded::Elements> = None;
+        let cell = |((source, &wanted), ready): ((&Option<&'a Source>, &PathId), &'r Option<Ready<'a>>)| match source
+            .as_ref()?
+        {
+            Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
+            Source::Derived(recipe) => match recipe {
+                Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last).map(Cow::Borrowed),
+                Recipe::Element { nth, .. } => Some(shown(&view.tokens, nth_of(wanted, *nth)?)),
+                Recipe::Elements { .. } => {
+                    let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
+                    let parts: Vec<Cow<'r, str>> = parts.map(|&(_, _, span)| shown(&view.tokens, span)).collect();
+                    (!parts.is_empty()).then(|| Cow::Owned(parts.join(LIST)))
+                }
+                Recipe::Line { nth, line, .. } => {
+                    let span = nth_of(wanted, *nth)?;
+                    if lined.as_ref().is_none_or(|(it, _)| *it != span) {
+                        lined = Some((span, layout::lines(view, span, false)));
                     }
-                    Recipe::Line { nth, line, .. } => {
-                        let span = nth_of(wanted, *nth)?;
-                        if lined.as_ref().is_none_or(|(it, _)| *it != span) {
-                            lined = Some((span, layout::lines(view, span, false)));
-                        }
-                        let (_, lines) = lined.as_ref()?;
-                        Some(text(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
-                    }
-                    Recipe::Label { label } => layout::labelled(&lines, label),
-                    Recipe::Class { nth, without, .. } => coded::value(view, row.span, wanted, *nth, without, paths),
-                    Recipe::Heading => row.above.last.clone(),
-                    Recipe::HeadingIn { element } => row.above.level(element).map(str::to_owned),
-                    Recipe::First { .. }
-                    | Recipe::Joined { .. }
-                    | Recipe::Drilled { .. }
-                    | Recipe::Css { .. }
-                    | Recipe::Pattern { .. } => ready.as_ref()?.value(view, row, paths),
-                },
-            };
+                    let (_, lines) = lined.as_ref()?;
+                    Some(shown(&view.tokens, *lines.get(split::place(*line, lines.len())?)?))
+                }
+                Recipe::Label { label } => layout::labelled(&lines, label).map(Cow::Owned),
+                Recipe::Class { nth, without, .. } => {
+                    let coded = coded.get_or_insert_with(|| coded::elements(view, row.span, paths));
+                    coded::value(view, coded, wanted, *nth, without).map(Cow::Owned)
+                }
+                Recipe::Heading => row.above.last.as_deref().map(Cow::Borrowed),
+                Recipe::HeadingIn { element } => row.above.level(element).map(Cow::Borrowed),
+                Recipe::First { .. }
+                | Recipe::Joined { .. }
+                | Recipe::Drilled { .. }
+                | Recipe::Css { .. }
+                | Recipe::Pattern { .. } => ready.as_ref()?.value(view, row, paths).map(Cow::Owned),
+            },
+        };
         self.sources.iter().zip(&self.paths).zip(&self.ready).map(cell).collect()
     }
 }
@@ -334,7 +394,7 @@ impl<'a> Filler<'a> {
 /// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
 struct Cutter<'r> {
     row: &'r LaidRow,
-    scanned: Option<(usize, Scanned<'r>)>,
+    scanned: HashMap<usize, Rc<Scanned<'r>>>,
     last: Option<(usize, &'r Cut, Pieces)>,
 }
 
@@ -343,17 +403,14 @@ impl<'r> Cutter<'r> {
         self.row.cells.get(slot).copied().flatten().map(|leaf| self.row.leaves[leaf].value.as_str())
     }
 
-    fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<String> {
+    fn piece(&mut self, slot: usize, cut: &'r Cut, first: i32, last: i32) -> Option<&'r str> {
         let value = self.value(slot)?;
         if !self.last.as_ref().is_some_and(|(it, with, _)| *it == slot && *with == cut) {
-            if self.scanned.as_ref().is_none_or(|(it, _)| *it != slot) {
-                self.scanned = Some((slot, Scanned::new(value)));
-            }
-            let (_, scanned) = self.scanned.as_ref()?;
+            let scanned = self.scanned.entry(slot).or_insert_with(|| Rc::new(Scanned::new(value)));
             self.last = Some((slot, cut, cut.pieces(scanned)));
         }
         let (_, _, pieces) = self.last.as_ref()?;
         let (first, last) = (split::place(first, pieces.len())?, split::place(last, pieces.len())?);
-        (first <= last).then(|| value[pieces[first].0..pieces[last].1].to_owned())
+        (first <= last).then(|| &value[pieces[first].0..pieces[last].1])
     }
 }

@@ -7,7 +7,7 @@ use super::align::{Aligner, align};
 use super::columns::{Filler, LaidRow, Recipe};
 use super::enclose::Delimiter;
 use super::find::View;
-use super::leaf::{Leaf, LeafKind, PathId, Paths, fingerprint, text};
+use super::leaf::{Leaf, LeafKind, PathId, Paths, text};
 use super::profile::Profile;
 use super::rule;
 use super::template::{Slot, Source};
@@ -76,10 +76,8 @@ pub fn drilled(values: &[Option<&str>], at: &Delimiter) -> (Vec<Slot>, Vec<Vec<O
 }
 
 fn leaf(value: String) -> Leaf {
-    let print = fingerprint(&value);
     let nowhere = Span { start: 0, stop: 0 };
-    let (path, class_path) = (PathId::TOP, PathId::TOP);
-    Leaf { kind: LeafKind::Text, path, class_path, value, more: Vec::new(), print, holder: NodeId(0), span: nowhere }
+    Leaf::new(LeafKind::Text, (PathId::TOP, PathId::TOP), value, NodeId(0), nowhere)
 }
 
 /// The piece that stands in the nth of the columns of pieces.

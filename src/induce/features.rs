@@ -65,6 +65,7 @@ pub struct Meter<'v, 't> {
     ordinals: HashMap<u32, u32>,
     marks: MarkMap,
     aside: HashMap<NodeId, bool>,
+    named: HashMap<NodeId, bool>,
 }
 
 impl<'v, 't> Meter<'v, 't> {
@@ -77,6 +78,7 @@ impl<'v, 't> Meter<'v, 't> {
             ordinals: HashMap::new(),
             marks: MarkMap::new(view),
             aside: HashMap::new(),
+            named: HashMap::new(),
         }
     }
 
@@ -157,18 +159,22 @@ impl<'v, 't> Meter<'v, 't> {
     }
 
     /// Of the first row and of the last: a list may begin with a box that stands elsewhere.
-    fn navigation(&self, set: &RowSet) -> f64 {
+    fn navigation(&mut self, set: &RowSet) -> f64 {
         f64::max(self.row_navigation(set.rows[0]), self.row_navigation(set.rows[set.rows.len() - 1]))
     }
 
-    fn row_navigation(&self, row: Span) -> f64 {
+    fn row_navigation(&mut self, row: Span) -> f64 {
         let tree = self.view.tree();
         let first = self.view.tokens.list[row.start as usize].node;
         let above: Vec<NodeId> = std::iter::once(first).chain(tree.ancestors(first)).take(7).collect();
         let is_tagged =
             |&(_, &node): &(usize, &NodeId)| matches!(tree.tag(node), "nav" | "footer" | "header" | "aside");
         let tagged = above.iter().enumerate().find(is_tagged);
-        let named = above.iter().enumerate().find(|&(_, &node)| is_named_navigation(self.view, node));
+        let mut is_named = |node: NodeId| {
+            let named = self.named.entry(node);
+            *named.or_insert_with(|| is_named_navigation(self.view, node))
+        };
+        let named = above.iter().enumerate().find(|&(_, &node)| is_named(node));
         let by_tag = tagged.map_or(0.0, |(steps, _)| if steps <= 4 { 1.0 } else { 0.6 });
         let by_name = named.map_or(0.0, |(steps, _)| if steps <= 3 { 1.0 } else { 0.5 });
         f64::max(by_tag, by_name)

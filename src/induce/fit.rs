@@ -143,10 +143,15 @@ const LOWEST_FLOOR: f64 = 0.3;
 const HIGHEST_FLOOR: f64 = 0.6;
 
 /// How well a row must fit to belong to the list, from the rows that do and their neighbours that do not.
-pub fn floor(variant: &Variant, view: &View<'_>, rows: &[Span]) -> f64 {
-    let mut fitter = Fitter::new(variant, view);
-    let inside = sample(rows).into_iter().map(|row| fitter.quality(row)).fold(1.0, f64::min);
-    let outside = sample(&neighbours(view, rows)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
+///
+/// The rows are read already, and `paths` are those of their leaves.
+pub fn floor(variant: &Variant, view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> f64 {
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let mut fitter = Fitter::knowing(variant, view, std::mem::take(paths));
+    let looked_at = sample(&rows.iter().collect::<Vec<_>>());
+    let inside = looked_at.into_iter().map(|row| fitter.quality_of(&row.leaves)).fold(1.0, f64::min);
+    let outside = sample(&neighbours(view, &spans)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
+    *paths = fitter.paths;
     if outside < inside && outside > LOWEST_FLOOR {
         ((inside + outside) / 2.0).clamp(LOWEST_FLOOR, HIGHEST_FLOOR)
     } else {
@@ -175,7 +180,11 @@ struct Fitter<'v, 't> {
 
 impl<'v, 't> Fitter<'v, 't> {
     fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
-        let mut paths = Paths::default();
+        Fitter::knowing(variant, view, Paths::default())
+    }
+
+    /// With paths that are numbered already.
+    fn knowing(variant: &Variant, view: &'v View<'t>, mut paths: Paths) -> Fitter<'v, 't> {
         let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
         let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
         Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new() }
@@ -200,10 +209,23 @@ impl<'v, 't> Fitter<'v, 't> {
         quality
     }
 
-    /// A row's quality, its leaves, and which of them is in which column. Nothing where there are more than three leaves to
-    /// a column: such a row cannot reach the least quality, and need not be aligned.
+    /// The quality of a row that is read already.
+    fn quality_of(&mut self, leaves: &[Leaf]) -> f64 {
+        if leaves.len() > self.most_leaves() {
+            return 0.0;
+        }
+        let cells = self.aligner.align(leaves, &mut self.paths);
+        self.aligner.quality(leaves, &cells)
+    }
+
+    /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
+    fn most_leaves(&self) -> usize {
+        self.aligner.columns.len() * 3
+    }
+
+    /// A row's quality, its leaves, and which of them is in which column. Nothing where there are too many leaves.
     fn read(&mut self, span: Span) -> Option<(f64, Vec<Leaf>, Vec<Option<usize>>)> {
-        let most = self.aligner.columns.len() * 3;
+        let most = self.most_leaves();
         let leaves = self.leaves(span, MAX_LEAVES.min(most + 1));
         if leaves.len() > most {
             return None;

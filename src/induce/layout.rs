@@ -1,12 +1,13 @@
 //! A row as it is laid out: the lines a reader sees, the labels they begin with, and the heading above the row.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 
 use super::features::sample;
 use super::find::View;
-use super::leaf::{class_step, text};
+use super::leaf::{class_step, shown, text};
 use crate::page::tokens::{Span, TokenKind};
 
 /// Lines of one row, or of one element, that are looked at.
@@ -90,7 +91,7 @@ pub fn labels(view: &View<'_>, rows: &[Span]) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for &row in &rows {
         let mut own: Vec<String> =
-            lines(view, row, true).into_iter().filter_map(|line| label(&text(&view.tokens, line))).collect();
+            lines(view, row, true).into_iter().filter_map(|line| label(&shown(&view.tokens, line))).collect();
         own.sort_unstable();
         own.dedup();
         for label in own {
@@ -115,14 +116,14 @@ fn label(line: &str) -> Option<String> {
 }
 
 /// What stands behind the label: on its line, or, where that is empty, on the next.
-pub fn labelled(lines: &[String], label: &str) -> Option<String> {
+pub fn labelled(lines: &[Cow<'_, str>], label: &str) -> Option<String> {
     for (i, line) in lines.iter().enumerate() {
         let Some(rest) = line.strip_prefix(label).and_then(|rest| rest.strip_prefix(':')) else { continue };
         let rest = rest.trim();
         if !rest.is_empty() {
             return Some(rest.to_owned());
         }
-        return lines.get(i + 1).cloned();
+        return lines.get(i + 1).map(|next| next.clone().into_owned());
     }
     None
 }

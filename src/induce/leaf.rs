@@ -1,10 +1,13 @@
 //! The leaves of a row: its texts and the attributes that carry values, each with the way down to it.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
 use foldhash::{HashMap, HashMapExt};
 
+use super::profile::value_type;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::tree::Collapsed;
 use crate::page::{NodeId, Tree};
@@ -71,20 +74,37 @@ pub struct Leaf {
     pub holder: NodeId,
     /// The stretch of tokens that a text came from.
     pub span: Span,
+    /// Asked for at each aligning.
+    value_type: OnceCell<u8>,
 }
 
 /// Between the values of a list inside a row, as people write lists.
 pub const LIST: &str = ", ";
 
 impl Leaf {
+    /// A leaf without further values.
+    pub fn new(kind: LeafKind, way: (PathId, PathId), value: String, holder: NodeId, span: Span) -> Leaf {
+        let print = fingerprint(&value);
+        let (path, class_path) = way;
+        Leaf { kind, path, class_path, value, more: Vec::new(), print, holder, span, value_type: OnceCell::new() }
+    }
+
+    /// A rough kind of its value.
+    pub fn value_type(&self) -> u8 {
+        *self.value_type.get_or_init(|| value_type(&self.value))
+    }
+
     /// All its values.
-    pub fn all(&self) -> String {
+    pub fn all(&self) -> Cow<'_, str> {
+        if self.more.is_empty() {
+            return Cow::Borrowed(&self.value);
+        }
         let mut all = self.value.clone();
         for value in &self.more {
             all.push_str(LIST);
             all.push_str(value);
         }
-        all
+        Cow::Owned(all)
     }
 }
 
@@ -104,26 +124,13 @@ pub fn first_leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths, most: usi
         match token.kind {
             TokenKind::Open => {
                 way.enter(tree, token.node, paths);
-                let (path, class_path) = way.here();
-                attributes(tree, token.node, path, class_path, i, &mut leaves);
+                attributes(tree, token.node, way.here(), i, &mut leaves);
             }
             TokenKind::Close => way.leave(),
             TokenKind::Text => {
                 let span = Span { start: i, stop: run_end(tokens, i, row.stop) };
-                let (path, class_path) = way.here();
                 let holder = tree.parent(token.node).unwrap_or(tree.root());
-                let value = text(tokens, span);
-                let print = fingerprint(&value);
-                leaves.push(Leaf {
-                    kind: LeafKind::Text,
-                    path,
-                    class_path,
-                    value,
-                    more: Vec::new(),
-                    print,
-                    holder,
-                    span,
-                });
+                leaves.push(Leaf::new(LeafKind::Text, way.here(), shown(tokens, span).into_owned(), holder, span));
                 for inside in &tokens.slice(span)[1..] {
                     match inside.kind {
                         TokenKind::Open => way.enter(tree, inside.node, paths),
@@ -164,13 +171,11 @@ impl Way {
 
     pub fn enter(&mut self, tree: &Tree, node: NodeId, paths: &mut Paths) {
         let (path, class_path) = self.here();
-        let tag = tree.tag(node);
-        let path = paths.below(path, tag);
-        let class_path = if self.open.is_empty() && self.one_root || tree.class(node).is_none() {
-            paths.below(class_path, tag)
-        } else {
-            paths.below(class_path, &class_step(tree, node))
-        };
+        let tag = paths.step(tree.tag(node));
+        let path = paths.below_step(path, tag);
+        let is_bare = self.open.is_empty() && self.one_root || tree.class(node).is_none();
+        let step = if is_bare { tag } else { paths.look(tree, node, tag) };
+        let class_path = paths.below_step(class_path, step);
         self.open.push((path, class_path));
     }
 
@@ -234,9 +239,12 @@ pub fn is_inline(tag: &str) -> bool {
     matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
 }
 
+/// Room for blanks between the words of several tokens.
+const BLANKS: usize = 8;
+
 /// The text of a stretch as a browser shows it; line ends and block elements part words.
 pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
-    let mut text = Collapsed::default();
+    let mut text = Collapsed::behind(String::with_capacity(tokens.words_len(span) + BLANKS));
     for (i, token) in (span.start..span.stop).zip(tokens.slice(span)) {
         match token.kind {
             TokenKind::Text => tokens.push_words(i, &mut text),
@@ -252,7 +260,18 @@ pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
     text.text
 }
 
-fn attributes(tree: &Tree, node: NodeId, path: PathId, class_path: PathId, at: u32, leaves: &mut Vec<Leaf>) {
+/// As [`text`], without a copy where one token has all of it.
+pub fn shown<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
+    let is_text = |&i: &u32| tokens.list[i as usize].kind == TokenKind::Text;
+    let mut texts = (span.start..span.stop).filter(is_text);
+    match (texts.next(), texts.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(only), None) => Cow::Borrowed(tokens.words(only)),
+        (Some(_), Some(_)) => Cow::Owned(text(tokens, span)),
+    }
+}
+
+fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), at: u32, leaves: &mut Vec<Leaf>) {
     let Some(element) = tree.element(node).filter(|element| !element.attributes.is_empty()) else { return };
     let mut values = [None; ATTRIBUTES.len()];
     for (name, value) in &element.attributes {
@@ -268,9 +287,7 @@ fn attributes(tree: &Tree, node: NodeId, path: PathId, class_path: PathId, at: u
             continue;
         }
         let span = Span { start: at, stop: at };
-        let print = fingerprint(value);
-        let value = value.to_owned();
-        leaves.push(Leaf { kind, path, class_path, value, more: Vec::new(), print, holder: node, span });
+        leaves.push(Leaf::new(kind, way, value.to_owned(), node, span));
     }
 }
 
@@ -297,6 +314,8 @@ impl PathId {
 #[derive(Debug)]
 pub struct Paths {
     steps: HashMap<String, u32>,
+    /// Of each class attribute: the steps of the elements that had it, by their tags.
+    looks: HashMap<String, Vec<(u32, u32)>>,
     names: Vec<String>,
     ids: HashMap<(PathId, u32), PathId>,
     /// Of each path: the path above and the last step.
@@ -309,6 +328,7 @@ impl Default for Paths {
     fn default() -> Paths {
         Paths {
             steps: HashMap::new(),
+            looks: HashMap::new(),
             names: Vec::new(),
             ids: HashMap::new(),
             list: vec![(PathId::TOP, 0)],
@@ -319,15 +339,33 @@ impl Default for Paths {
 
 impl Paths {
     pub fn below(&mut self, above: PathId, step: &str) -> PathId {
-        let step = match self.steps.get(step) {
-            Some(&id) => id,
-            None => {
-                let id = self.names.len() as u32;
-                self.names.push(step.to_owned());
-                self.steps.insert(step.to_owned(), id);
-                id
-            }
-        };
+        let step = self.step(step);
+        self.below_step(above, step)
+    }
+
+    fn step(&mut self, step: &str) -> u32 {
+        if let Some(&id) = self.steps.get(step) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(step.to_owned());
+        self.steps.insert(step.to_owned(), id);
+        id
+    }
+
+    /// The step of an element with its classes: written out for the first of its look only.
+    fn look(&mut self, tree: &Tree, node: NodeId, tag: u32) -> u32 {
+        let class = tree.class(node).unwrap_or("");
+        let known = self.looks.get(class).and_then(|steps| steps.iter().find(|(it, _)| *it == tag));
+        if let Some(&(_, step)) = known {
+            return step;
+        }
+        let step = self.step(&class_step(tree, node));
+        self.looks.entry(class.to_owned()).or_default().push((tag, step));
+        step
+    }
+
+    fn below_step(&mut self, above: PathId, step: u32) -> PathId {
         let next = PathId(self.list.len() as u32);
         let id = *self.ids.entry((above, step)).or_insert(next);
         if id == next {

@@ -37,7 +37,7 @@ pub mod merge;
 pub mod list_and_detail;
 
 use align::align;
-use columns::{Filler, LaidRow};
+use columns::{Columns, Filler, LaidRow};
 use features::sample;
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
@@ -49,7 +49,6 @@ pub use template::Template;
 
 use crate::model::{Row, Table};
 use crate::page::Tree;
-use crate::page::tokens::Span;
 
 #[derive(Clone, Debug)]
 pub struct LearnOptions {
@@ -187,30 +186,44 @@ fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate
 
 /// As [`candidate`], of rows that are found on further pages by a person's rule.
 fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
-    let mut paths = Paths::default();
-    let (mut template, rows) = teach(view, &ranked.set, &mut paths);
+    let (mut template, table) = teach(view, &ranked.set);
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
-    let table = table(view, &template, 0, &template.every_column(), &rows, &mut paths);
     Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
 }
 
-/// Rows into a template: the one way every teacher takes.
-pub fn teach(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Vec<LaidRow>) {
-    let looked_at: Vec<Vec<Leaf>> = sample(&set.rows).iter().map(|&row| leaves(&view.tokens, row, paths)).collect();
-    let repeats = repeat::find(view.tree(), &looked_at, paths);
-    let read: Vec<Vec<Leaf>> =
-        set.rows.iter().map(|&row: &Span| repeat::read(&view.tokens, row, &repeats, MAX_LEAVES, paths)).collect();
+/// Rows into a template, and under all of its columns: the one way every teacher takes.
+pub fn teach(view: &View<'_>, set: &RowSet) -> (Template, Table) {
+    let paths = &mut Paths::default();
+    let looked_at = sample(&(0..set.rows.len()).collect::<Vec<_>>());
+    let looked_at_leaves: Vec<Vec<Leaf>> =
+        looked_at.iter().map(|&i| leaves(&view.tokens, set.rows[i], paths)).collect();
+    let repeats = repeat::find(view.tree(), &looked_at_leaves, paths);
+    let mut looked_at = looked_at.into_iter().zip(looked_at_leaves).peekable();
+    let read: Vec<Vec<Leaf>> = set
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(i, &row)| match looked_at.next_if(|(place, _)| *place == i) {
+            Some((_, leaves)) => repeat::folded(view.tree(), leaves, &repeats, paths),
+            None => repeat::read(&view.tokens, row, &repeats, MAX_LEAVES, paths),
+        })
+        .collect();
     let alignment = align(&read, paths);
     let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
     let headings = layout::headings(view, &set.rows);
     let laid = set.rows.iter().zip(read).zip(alignment.cells).zip(headings);
     let lay = |(((&span, leaves), cells), above)| LaidRow { span, leaves, cells, above };
     let rows: Vec<LaidRow> = laid.map(lay).collect();
-    let hidden = columns::find(view, &mut variant, &rows, paths);
-    variant.floor = fit::floor(&variant, view, &set.rows);
+    let Columns { hidden, mut made } = columns::find(view, &mut variant, &rows, paths);
+    variant.floor = fit::floor(&variant, view, &rows, paths);
     let names = names::guess(view, &variant, &rows, &hidden);
-    (Template::new(variant, names, &hidden), rows)
+    let template = Template::new(variant, names, &hidden);
+    let filler = Filler::new(&template.variants[0].sources, paths);
+    let fill = |(i, row): (usize, &LaidRow)| made.remove(&i).unwrap_or_else(|| filler.fill(view, row, paths));
+    let rows = rows.iter().enumerate().map(fill).map(|cells| Row { cells, page: 0 }).collect();
+    let table = Table { columns: template.columns().iter().map(|it| it.name.clone()).collect(), rows };
+    (template, table)
 }
 
 /// Counts the rows of a further page into the slots, so that presence and values rest on more than one page.

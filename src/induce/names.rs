@@ -16,7 +16,7 @@ use super::find::View;
 use super::leaf::{Leaf, LeafKind};
 use super::template::{Source, Variant};
 use crate::page::{NodeId, Tree};
-use stated::Stated;
+pub use stated::Stated;
 use titles::Titles;
 use words::Said;
 
@@ -69,13 +69,13 @@ struct Namer<'a, 't> {
     /// The element of each row, where a row is one.
     roots: Vec<Option<NodeId>>,
     titles: Option<Titles>,
-    stated: Stated,
+    view: &'a View<'t>,
     /// No HTML: the elements are named after what is in them.
     names_itself: bool,
 }
 
 impl<'a, 't> Namer<'a, 't> {
-    fn new(view: &View<'t>, variant: &'a Variant, rows: &'a [LaidRow]) -> Namer<'a, 't> {
+    fn new(view: &'a View<'t>, variant: &'a Variant, rows: &'a [LaidRow]) -> Namer<'a, 't> {
         let tree = view.tokens.tree;
         let mut rows: Vec<&LaidRow> = sample(&rows.iter().collect::<Vec<_>>());
         rows.truncate(LOOKED_AT);
@@ -86,7 +86,7 @@ impl<'a, 't> Namer<'a, 't> {
         let roots: Vec<Option<NodeId>> = rows.iter().map(root).collect();
         let titles = Titles::above(tree, roots.first().copied().flatten());
         let names_itself = tree.children(tree.root()).all(|node| tree.tag(node) != "html");
-        Namer { tree, variant, rows, roots, titles, stated: Stated::read(tree), names_itself }
+        Namer { tree, variant, rows, roots, titles, view, names_itself }
     }
 
     fn name(&self, source: &Source) -> Option<String> {
@@ -123,7 +123,7 @@ impl<'a, 't> Namer<'a, 't> {
         self.marked(slot)
             .or_else(|| self.titled(slot))
             .or_else(|| self.labelled(slot))
-            .or_else(|| self.stated.name(&self.values(slot)))
+            .or_else(|| self.view.stated().name(&self.values(slot)))
             .or_else(|| self.classed(slot, true))
             .or_else(|| shapes::name(&self.values(slot)).map(str::to_owned))
             .or_else(|| self.is_title(slot).then(|| "title".to_owned()))

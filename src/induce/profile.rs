@@ -22,6 +22,8 @@ pub struct Profile {
     paths: Vec<(PathId, u32)>,
     class_paths: Vec<(PathId, u32)>,
     values: HashMap<u64, u32>,
+    /// A bit for each value, by its print: as a rule a column has not the value that is asked for.
+    seen: [u64; 4],
     types: Vec<(u8, u32)>,
     /// The commonest value so far, and whether it could be a label.
     common: (u64, u32, bool),
@@ -35,6 +37,7 @@ impl Profile {
             paths: Vec::new(),
             class_paths: Vec::new(),
             values: HashMap::new(),
+            seen: [0; 4],
             types: Vec::new(),
             common: (0, 0, false),
         }
@@ -44,11 +47,13 @@ impl Profile {
         self.count += 1;
         bump(&mut self.paths, leaf.path, 1);
         bump(&mut self.class_paths, leaf.class_path, 1);
-        bump(&mut self.types, value_type(&leaf.value), 1);
+        bump(&mut self.types, leaf.value_type(), 1);
         self.add_value(leaf.print, 1, &leaf.value);
     }
 
     fn add_value(&mut self, print: u64, times: u32, value: &str) {
+        let (word, bit) = place(print);
+        self.seen[word] |= bit;
         let count = self.values.entry(print).or_default();
         *count += times;
         if *count > self.common.1 {
@@ -66,6 +71,10 @@ impl Profile {
     }
 
     pub fn value_share(&self, print: u64) -> f64 {
+        let (word, bit) = place(print);
+        if self.seen[word] & bit == 0 {
+            return 0.0;
+        }
         f64::from(self.values.get(&print).copied().unwrap_or(0)) / f64::from(self.count.max(1))
     }
 
@@ -134,6 +143,11 @@ impl Profile {
             types: bounded(self.types.clone()),
         }
     }
+}
+
+/// The bit of a value.
+fn place(print: u64) -> (usize, u64) {
+    ((print >> 6) as usize % 4, 1 << (print % 64))
 }
 
 fn bump<K: PartialEq>(list: &mut Vec<(K, u32)>, key: K, times: u32) {

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::columns::LaidRow;
 use super::find::{Finder, RowSet, View};
 use super::leaf::{MAX_LEAVES, Paths, class_step, leaves};
 use super::template::Template;
@@ -40,9 +39,7 @@ pub fn learn_pages(pages: &[&Tree], elsewhere: &[Tree]) -> Option<RecordPages> {
     let view = View::new(&together);
     let rows: Vec<Span> = together.children(together.root()).map(|part| view.span(part)).collect();
     let set = RowSet { finder: Finder::Page, rows, rotation: 0.0 };
-    let mut paths = Paths::default();
-    let (template, rows): (Template, Vec<LaidRow>) = teach(&view, &set, &mut paths);
-    let mut table = table(&view, &template, 0, &template.every_column(), &rows, &mut paths);
+    let (template, mut table) = teach(&view, &set);
     for page in &pages[table.rows.len()..] {
         let row = read_page(&template, page).unwrap_or_else(|| Row { cells: vec![None; table.columns.len()], page: 0 });
         table.rows.push(row);

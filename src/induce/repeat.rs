@@ -1,8 +1,9 @@
 //! Lists inside rows: tags, authors, sizes. Elements side by side that are alike, as many as the row happens to have, are one
 //! part of the template with several values, not a column for the first, the second and the third.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::leaf::{Leaf, LeafKind, PathId, Paths, class_step, first_leaves, leaves};
 use super::profile::value_type;
@@ -28,11 +29,13 @@ pub fn read(tokens: &Tokens<'_>, row: Span, repeats: &[PathId], most: usize, pat
     if repeats.is_empty() {
         return first_leaves(tokens, row, paths, most);
     }
-    let mut read = leaves(tokens, row, paths);
-    for &repeat in repeats {
-        read = fold(tokens.tree, read, repeat, paths);
-    }
-    read
+    let read = leaves(tokens, row, paths);
+    folded(tokens.tree, read, repeats, paths)
+}
+
+/// All leaves of a row with its inner lists folded.
+pub fn folded(tree: &Tree, row: Vec<Leaf>, repeats: &[PathId], paths: &Paths) -> Vec<Leaf> {
+    repeats.iter().fold(row, |row, &repeat| fold(tree, row, repeat, paths))
 }
 
 /// The paths of elements that make inner lists in these rows, the innermost first.
@@ -88,7 +91,13 @@ fn are_neighbours(tree: &Tree, before: NodeId, node: NodeId) -> bool {
         }
         between = next(at);
     }
-    between == Some(node) && class_step(tree, before) == class_step(tree, node)
+    between == Some(node) && look_alike(tree, before, node)
+}
+
+/// Of one tag and the same telling classes.
+fn look_alike(tree: &Tree, a: NodeId, b: NodeId) -> bool {
+    let same_tag = tree.tag(a) == tree.tag(b);
+    same_tag && (tree.class(a) == tree.class(b) || class_step(tree, a) == class_step(tree, b))
 }
 
 /// What the rows show of one path.

@@ -1,6 +1,8 @@
 //! Cutting a text column at the signs and words that nearly all of its values share, or at blanks.
 
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use std::rc::Rc;
+
+use foldhash::{HashMap, HashMapExt, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::profile::value_type;
@@ -33,15 +35,12 @@ pub type Pieces = Vec<(usize, usize)>;
 /// From which piece to which: from the start, or from the end when negative.
 pub type Place = (i32, i32);
 
-/// The ways to cut this column, each with the stretches of pieces that are worth a column.
-pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
-    let mut seen = HashSet::new();
-    let distinct: Vec<&str> = values.iter().copied().filter(|value| seen.insert(*value)).collect();
+/// The ways to cut a column of these distinct values, each with the stretches of pieces that are worth a column.
+pub fn cuts(distinct: &[Rc<Scanned<'_>>]) -> Vec<(Cut, Vec<Place>)> {
     if distinct.len() < 2 {
         return Vec::new();
     }
-    let scanned: Vec<Scanned<'_>> = distinct.iter().map(|value| Scanned::new(value)).collect();
-    let (signs, words) = shared(&scanned);
+    let (signs, words) = shared(distinct);
     let mut cuts = vec![Cut::default()];
     if !signs.is_empty() {
         cuts.push(Cut { signs: signs.clone(), ..Cut::default() });
@@ -56,13 +55,13 @@ pub fn cuts(values: &[&str]) -> Vec<(Cut, Vec<Place>)> {
         cuts.push(Cut { words: words.clone(), ..Cut::default() });
         cuts.push(Cut { signs: signs.clone(), words, blanks: false });
     }
-    let mut cuts: Vec<(Cut, Vec<Place>)> = cuts.into_iter().map(|cut| whole_pieces(cut, &scanned)).collect();
-    cuts.extend(by_words(Cut { signs, words: Vec::new(), blanks: true }, &scanned));
+    let mut cuts: Vec<(Cut, Vec<Place>)> = cuts.into_iter().map(|cut| whole_pieces(cut, distinct)).collect();
+    cuts.extend(by_words(Cut { signs, words: Vec::new(), blanks: true }, distinct));
     cuts
 }
 
 /// Signs and words that nearly all values have.
-fn shared(distinct: &[Scanned<'_>]) -> (String, Vec<String>) {
+fn shared(distinct: &[Rc<Scanned<'_>>]) -> (String, Vec<String>) {
     let enough = |count: usize| count as f64 >= NEARLY_ALL * distinct.len() as f64;
     let mut signs: HashMap<char, usize> = HashMap::new();
     let mut words: HashMap<&str, usize> = HashMap::new();
@@ -81,7 +80,7 @@ fn shared(distinct: &[Scanned<'_>]) -> (String, Vec<String>) {
     (signs.into_iter().collect(), words)
 }
 
-fn whole_pieces(cut: Cut, values: &[Scanned<'_>]) -> (Cut, Vec<Place>) {
+fn whole_pieces(cut: Cut, values: &[Rc<Scanned<'_>>]) -> (Cut, Vec<Place>) {
     let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
     let most = counts.iter().copied().max().unwrap_or(0).min(MAX_PIECES) as i32;
     let mut places: Vec<Place> = (0..most).map(|i| (i, i)).collect();
@@ -92,7 +91,7 @@ fn whole_pieces(cut: Cut, values: &[Scanned<'_>]) -> (Cut, Vec<Place>) {
 }
 
 /// Word by word where all values have as many; else a first or last word that is a number wherever it stands.
-fn by_words(cut: Cut, values: &[Scanned<'_>]) -> Option<(Cut, Vec<Place>)> {
+fn by_words(cut: Cut, values: &[Rc<Scanned<'_>>]) -> Option<(Cut, Vec<Place>)> {
     let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
     let count = counts[0];
     if counts.iter().all(|&it| it == count) && (2..=MAX_WORDS).contains(&count) {
@@ -203,7 +202,7 @@ impl<'v> Part<'v> {
 /// Words and parting signs of a text. A sign inside a word (5:38:56, 4/28/97, 704-0213) parts nothing, but brackets,
 /// currencies and bars always do.
 fn scan(value: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
+    let mut parts = Vec::with_capacity(value.len().min(MAX_CHARS) / 5 + 2);
     let mut word: Option<usize> = None;
     let mut before = ' ';
     let mut chars = value.char_indices().take(MAX_CHARS).peekable();
@@ -242,7 +241,8 @@ mod tests {
     use super::*;
 
     fn check(values: &[&str], expected: &[&str]) {
-        let found: Vec<String> = cuts(values)
+        let scanned: Vec<Rc<Scanned<'_>>> = values.iter().map(|value| Rc::new(Scanned::new(value))).collect();
+        let found: Vec<String> = cuts(&scanned)
             .iter()
             .flat_map(|(cut, places)| {
                 let pieces = cut.pieces(&Scanned::new(values[0]));
@@ -254,7 +254,7 @@ mod tests {
             })
             .filter(|piece| piece != values[0])
             .collect();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let distinct: Vec<&str> = found.iter().map(String::as_str).filter(|it| seen.insert(*it)).collect();
         assert_eq!(distinct, expected, "{values:?}");
     }

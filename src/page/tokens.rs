@@ -133,11 +133,29 @@ impl<'t> Tokens<'t> {
 
     /// Puts a text token's words behind those that are there.
     pub fn push_words(&self, token: u32, out: &mut Collapsed) {
+        let (words, before, behind) = self.words_and_blanks(token);
+        out.push_collapsed(words, before, behind);
+    }
+
+    /// A text token's words, white space collapsed.
+    pub fn words(&self, token: u32) -> &str {
+        self.words_and_blanks(token).0
+    }
+
+    /// Bytes of the words of a stretch.
+    pub fn words_len(&self, span: Span) -> usize {
+        let words = self.words.get_or_init(|| Words::of(self));
+        let end = |stop: u32| (stop as usize).checked_sub(1).map_or(0, |last| words.ends[last].0);
+        (end(span.stop) - end(span.start)) as usize
+    }
+
+    /// And whether blanks stand before and behind them.
+    fn words_and_blanks(&self, token: u32) -> (&str, bool, bool) {
         let words = self.words.get_or_init(|| Words::of(self));
         let place = token as usize;
         let start = place.checked_sub(1).map_or(0, |before| words.ends[before].0);
         let (end, before, behind) = words.ends[place];
-        out.push_collapsed(&words.text[start as usize..end as usize], before, behind);
+        (&words.text[start as usize..end as usize], before, behind)
     }
 
     /// The tokens as a person can read them, one a line.

@@ -79,9 +79,12 @@ impl Pattern {
     /// Where the pattern occurs: from the left, the longest match at each start, none inside another (IEPAD 4).
     pub fn occurrences(&self, symbols: &[Symbol]) -> Vec<Range<usize>> {
         let mut found = Vec::new();
+        let mut starts = Vec::new();
+        self.reach(0, &mut starts);
+        let mut room = (Vec::new(), Vec::new());
         let mut start = 0;
         while start < symbols.len() {
-            let length = self.longest(&symbols[start..]);
+            let length = self.longest(&symbols[start..], &starts, &mut room);
             if length > 0 {
                 found.push(start..start + length);
             }
@@ -90,17 +93,19 @@ impl Pattern {
         found
     }
 
-    /// How many symbols the longest match takes; 0 without one.
-    fn longest(&self, symbols: &[Symbol]) -> usize {
+    /// How many symbols the longest match takes; 0 without one. It begins at one of `starts`; `room` is kept from one search
+    /// to the next.
+    fn longest(&self, symbols: &[Symbol], starts: &[usize], room: &mut (Vec<usize>, Vec<usize>)) -> usize {
         // The places where the next symbol may stand, ascending; one past the last is a match.
-        let mut here = Vec::new();
-        self.reach(0, &mut here);
+        let (here, next) = room;
+        here.clear();
+        here.extend(starts);
         let mut longest = 0;
         for (read, symbol) in symbols.iter().enumerate() {
-            let mut next = Vec::new();
-            for &place in &here {
+            next.clear();
+            for &place in here.iter() {
                 if self.places.get(place).is_some_and(|it| it.symbols.binary_search(symbol).is_ok()) {
-                    self.reach(place + 1, &mut next);
+                    self.reach(place + 1, next);
                 }
             }
             match next.last() {
@@ -108,7 +113,7 @@ impl Pattern {
                 Some(&last) if last == self.places.len() => longest = read + 1,
                 Some(_) => {}
             }
-            here = next;
+            std::mem::swap(here, next);
         }
         longest
     }

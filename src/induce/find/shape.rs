@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use foldhash::{HashMap, HashMapExt};
 
+use crate::induce::names::Stated;
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};
 
@@ -23,6 +24,8 @@ pub struct View<'t> {
     pub tokens: Tokens<'t>,
     /// Found when first asked for: who knows where the rows are never asks.
     looks: OnceCell<Looks>,
+    /// Each list of the page may ask for it.
+    stated: OnceCell<Stated>,
 }
 
 /// Tag, shape and classes of each node, as numbers.
@@ -36,11 +39,16 @@ struct Looks {
 
 impl<'t> View<'t> {
     pub fn new(tree: &'t Tree) -> View<'t> {
-        View { tokens: Tokens::new(tree), looks: OnceCell::new() }
+        View { tokens: Tokens::new(tree), looks: OnceCell::new(), stated: OnceCell::new() }
     }
 
     fn looks(&self) -> &Looks {
         self.looks.get_or_init(|| Looks::new(&self.tokens))
+    }
+
+    /// What structured data and forms say of the page's values.
+    pub fn stated(&self) -> &Stated {
+        self.stated.get_or_init(|| Stated::read(self.tree()))
     }
 
     pub fn tree(&self) -> &'t Tree {

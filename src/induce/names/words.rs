@@ -1,5 +1,9 @@
 //! A name as a database likes it, out of a label or a class.
 
+use std::sync::LazyLock;
+
+use foldhash::HashSet;
+
 /// Longer texts are sentences, not names.
 const MAX_CHARS: usize = 40;
 const MAX_WORDS: usize = 4;
@@ -45,8 +49,8 @@ pub fn of_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Option<Said> {
         }
         let words: Vec<String> = camel_words(class).map(str::to_lowercase).collect();
         // `price-wrapper` is a price, `price-alert` is none.
-        let Some(last) = words.iter().rev().find(|word| !is_among(LAYOUT, word)) else { continue };
-        if is_among(TELLING, last) {
+        let Some(last) = words.iter().rev().find(|word| !LAYOUT.contains(word.as_str())) else { continue };
+        if TELLING.contains(last.as_str()) {
             return Some(Said::Telling(last.clone()));
         }
         let is_word = last.chars().count() >= MIN_CLASS_WORD && last.chars().any(|c| VOWELS.contains(c));
@@ -57,8 +61,8 @@ pub fn of_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Option<Said> {
     other
 }
 
-fn is_among(list: &str, word: &str) -> bool {
-    list.split(' ').any(|it| it == word)
+fn word_set(list: &'static str) -> HashSet<&'static str> {
+    list.split(' ').collect()
 }
 
 /// A word has one; `btn` and `clr` have not.
@@ -85,19 +89,27 @@ fn camel_words(class: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Words that say what a value is, wherever in a class they stand.
-const TELLING: &str = "price title name headline date time author rating score votes comments location address city country region \
+static TELLING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    word_set(
+        "price title name headline date time author rating score votes comments location address city country region \
     district phone email description summary abstract snippet excerpt category brand rooms year mileage salary \
     company employer publisher journal isbn availability stock status discount shipping seller reviews tags genre \
     director language duration downloads license version docket court judge deadline reference currency quantity \
-    distance";
+    distance",
+    )
+});
 
 /// Words that say how a value looks, or that it is one.
-const LAYOUT: &str = "absolute active align alt auto base between big black block blue bold border bottom box btn button cell center \
+static LAYOUT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    word_set(
+        "absolute active align alt auto base between big black block blue bold border bottom box btn button cell center \
     class clear clearfix col color column container content cursor dark data default desktop element ellipsis even \
     field first flex float font full gray green grey grid half hidden hide hover inline inner item items label large \
     last layout left light line link list main margin medium middle mobile none normal nowrap odd outer overflow \
     padding picker red relative right row section show small span strong style text top truncate value view visible \
-    white width wrap wrapper";
+    white width wrap wrapper",
+    )
+});
 
 #[cfg(test)]
 mod tests {
