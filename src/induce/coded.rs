@@ -4,9 +4,9 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::columns::Recipe;
 use super::find::View;
-use super::leaf::{PathId, Paths, Way};
+use super::leaf::{PathId, Paths, elements_in};
 use crate::page::NodeId;
-use crate::page::tokens::{Span, TokenKind};
+use crate::page::tokens::Span;
 
 /// A class-coded value is one of a few: beyond this share of the rows they are names made for one element.
 const MAX_DISTINCT: f64 = 0.7;
@@ -81,28 +81,9 @@ pub type Elements = Vec<((PathId, u32), NodeId)>;
 
 /// The row's elements that have classes.
 pub fn elements(view: &View<'_>, row: Span, paths: &mut Paths) -> Elements {
-    let mut way = Way::new(&view.tokens, row);
-    let mut nths: HashMap<PathId, u32> = HashMap::new();
-    let mut elements = Vec::new();
-    for token in view.tokens.slice(row) {
-        match token.kind {
-            TokenKind::Open => {
-                way.enter(view.tree(), token.node, paths);
-                let path = way.here().0;
-                let nth = nths.entry(path).or_default();
-                if view.tree().classes(token.node).next().is_some() {
-                    elements.push(((path, *nth), token.node));
-                }
-                *nth += 1;
-            }
-            TokenKind::Close => way.leave(),
-            TokenKind::Text | TokenKind::Line => {}
-        }
-        if elements.len() >= MAX_ELEMENTS {
-            break;
-        }
-    }
-    elements
+    let has_class = |node: NodeId| view.tree().classes(node).next().is_some();
+    let found = elements_in(&view.tokens, row, paths, |way| way.here().0, has_class, MAX_ELEMENTS);
+    found.into_iter().map(|(path, nth, node)| ((path, nth), node)).collect()
 }
 
 #[cfg(test)]

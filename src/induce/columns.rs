@@ -13,10 +13,11 @@ use super::enclose::Delimiter;
 use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
-use super::leaf::{LIST, Leaf, LeafKind, PathId, Paths, Way, fingerprint, shown};
+use super::leaf::{LIST, Leaf, LeafKind, MAX_LEAVES, PathId, Paths, elements_in, fingerprint, shown};
 use super::split::{self, Cut, Pieces, Scanned};
 use super::template::{Slot, Source, Variant};
-use crate::page::tokens::{Span, TokenKind};
+use crate::page::NodeId;
+use crate::page::tokens::Span;
 
 /// How a column is made that is not a slot as it stands. Places count from 0, or from the end: -1 is the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -262,30 +263,12 @@ type Inside = (PathId, u32, Span);
 
 /// The elements of the row with text.
 fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<Inside> {
-    let mut way = Way::new(&view.tokens, row);
-    let mut nths: HashMap<PathId, u32> = HashMap::new();
-    let mut elements = Vec::new();
-    for token in view.tokens.slice(row) {
-        match token.kind {
-            TokenKind::Open => {
-                way.enter(view.tree(), token.node, paths);
-                let span = view.span(token.node);
-                let path = way.here().1;
-                let nth = nths.entry(path).or_default();
-                let is_value = span.stop - span.start <= MAX_ELEMENT && span.stop <= row.stop;
-                if is_value && view.tokens.weight(span) > 0 {
-                    elements.push((path, *nth, span));
-                }
-                *nth += 1;
-            }
-            TokenKind::Close => way.leave(),
-            TokenKind::Text | TokenKind::Line => {}
-        }
-        if elements.len() >= super::leaf::MAX_LEAVES {
-            break;
-        }
-    }
-    elements
+    let is_value = |node: NodeId| {
+        let span = view.span(node);
+        span.stop - span.start <= MAX_ELEMENT && span.stop <= row.stop && view.tokens.weight(span) > 0
+    };
+    let found = elements_in(&view.tokens, row, paths, |way| way.here().1, is_value, MAX_LEAVES);
+    found.into_iter().map(|(path, nth, node)| (path, nth, view.span(node))).collect()
 }
 
 /// What is known of a row before its columns are filled.

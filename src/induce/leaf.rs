@@ -185,6 +185,39 @@ impl Way {
     }
 }
 
+/// The first so many wanted elements of the row, each with its path and how many with that path came before it.
+pub fn elements_in(
+    tokens: &Tokens<'_>,
+    row: Span,
+    paths: &mut Paths,
+    path: impl Fn(&Way) -> PathId,
+    wanted: impl Fn(NodeId) -> bool,
+    most: usize,
+) -> Vec<(PathId, u32, NodeId)> {
+    let mut way = Way::new(tokens, row);
+    let mut nths: HashMap<PathId, u32> = HashMap::new();
+    let mut elements = Vec::new();
+    for token in tokens.slice(row) {
+        match token.kind {
+            TokenKind::Open => {
+                way.enter(tokens.tree, token.node, paths);
+                let path = path(&way);
+                let nth = nths.entry(path).or_default();
+                if wanted(token.node) {
+                    elements.push((path, *nth, token.node));
+                }
+                *nth += 1;
+            }
+            TokenKind::Close => way.leave(),
+            TokenKind::Text | TokenKind::Line => {}
+        }
+        if elements.len() >= most {
+            break;
+        }
+    }
+    elements
+}
+
 /// Where a text run that starts at a text token ends: text goes on through bold, italics and the like, but only where plain
 /// text stands beside them (`a <b>b</b> c`); `<b>a</b> <b>b</b>` are two.
 fn run_end(tokens: &Tokens<'_>, start: u32, limit: u32) -> u32 {

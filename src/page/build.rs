@@ -437,14 +437,7 @@ mod tests {
     fn check(html: &str, expected: &str) {
         let tree = Tree::parse(html);
         assert_eq!(outline(&tree, tree.root()), format!("({expected})"), "{html}");
-        for node in tree.subtree(tree.root()).skip(1) {
-            let parent = tree.parent(node).expect("every node but the first has a parent");
-            assert!(tree.contains(parent, node) && tree.end(node) <= tree.end(parent));
-            assert!(tree.children(parent).any(|child| child == node));
-            if let Some(before) = tree.sibling_before(node) {
-                assert_eq!(tree.sibling_after(before), Some(node));
-            }
-        }
+        tree.check();
     }
 
     #[test]

@@ -224,6 +224,21 @@ impl Tree {
     }
 }
 
+#[cfg(test)]
+impl Tree {
+    /// Every node stands inside its parent, among its children, between its neighbours.
+    pub(super) fn check(&self) {
+        for node in self.subtree(self.root()).skip(1) {
+            let parent = self.parent(node).expect("every node but the first has a parent");
+            assert!(self.contains(parent, node) && self.end(node) <= self.end(parent));
+            assert!(self.children(parent).any(|child| child == node));
+            if let Some(before) = self.sibling_before(node) {
+                assert_eq!(self.sibling_after(before), Some(node));
+            }
+        }
+    }
+}
+
 /// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
 pub fn collapse(text: &str) -> String {
     let mut out = Collapsed::default();
