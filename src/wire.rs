@@ -29,6 +29,10 @@ pub struct Assignment {
     pub script: Script,
     /// The template's JSON text; none means: learn it.
     pub template: Option<String>,
+    /// The template of detail pages, likewise.
+    pub details: Option<String>,
+    /// Files of the folder that the script reads, by name.
+    pub files: BTreeMap<String, String>,
     /// A person has said yes to the template.
     pub confirmed: bool,
     /// Only the secrets that the script names.
@@ -73,6 +77,10 @@ pub enum Message {
     },
     /// A template learned in this run, since there was none.
     Learned {
+        template: String,
+    },
+    /// The same for the pages behind the records' links.
+    LearnedDetails {
         template: String,
     },
     /// The last message. Without it the run has crashed.

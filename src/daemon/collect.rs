@@ -24,6 +24,7 @@ pub struct Report {
     pub verdict: Option<Verdict>,
     pub cookies: Option<String>,
     pub template: Option<String>,
+    pub details: Option<String>,
     pub trouble: Option<CollectError>,
 }
 
@@ -80,6 +81,7 @@ impl Collector {
                 }
                 Message::Cookies { json } => report.cookies = Some(json),
                 Message::Learned { template } => report.template = Some(template),
+                Message::LearnedDetails { template } => report.details = Some(template),
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());

@@ -98,6 +98,8 @@ impl Runner {
             task: folder.task.clone(),
             script: folder.script.clone(),
             template: folder.template.clone(),
+            details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
+            files: taskdir::read_items(&folder.dir, &folder.script).map_err(|it| config_trouble(it.to_string()))?,
             confirmed: taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?.is_confirmed(),
             secrets: self.secrets(folder).map_err(config_trouble)?,
             cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
@@ -188,6 +190,11 @@ impl Runner {
             && let Err(error) = taskdir::write_template(&folder.dir, template)
         {
             tracing::warn!(task = %folder.name, "the template could not be kept: {error}");
+        }
+        if let Some(template) = &report.details
+            && let Err(error) = taskdir::write_details(&folder.dir, template)
+        {
+            tracing::warn!(task = %folder.name, "the template of the detail pages could not be kept: {error}");
         }
     }
 

@@ -21,6 +21,9 @@ pub struct PageMeta {
     pub headers: Vec<(String, String)>,
     pub fetched_at: DateTime<Utc>,
     pub elapsed_ms: u64,
+    /// The name that a script's `save` gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_as: Option<String>,
 }
 
 impl PageMeta {

@@ -18,6 +18,7 @@ impl NodeId {
 }
 
 /// A parsed page. Never empty: node 0 is the document itself. No comments, no processing instructions.
+#[derive(Clone)]
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
     /// The cap that the page reached while it was parsed; what stood beyond it is missing or flattened.
@@ -42,6 +43,7 @@ pub const MAX_NODES: usize = 500_000;
 /// The richest tag of the corpus has 20.
 pub const MAX_ATTRIBUTES: usize = 256;
 
+#[derive(Clone)]
 pub(super) struct Node {
     pub parent: u32,
     /// The sibling before this one, or this node itself when there is none.

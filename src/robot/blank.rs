@@ -23,6 +23,10 @@ impl Blanks {
         Blanks(spellings)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn text(&self, text: &str) -> String {
         let mut out = text.to_owned();
         for secret in &self.0 {

@@ -112,10 +112,14 @@ impl Resolve for Guard {
 
 /// The hosts that the script's own URLs name; what a variable will hold is not known yet.
 fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
-    script.steps.iter().filter_map(|step| match step {
-        Step::Get(get) => Url::parse(&get.url).ok()?.host_str().map(str::to_owned),
+    let address = |step: &Step| match step {
+        Step::Get(ask) | Step::Post(ask) => Some(ask.url.clone()),
+        Step::Login(login) => login.url.clone(),
+        Step::Paginate(paginate) => paginate.url.clone(),
         _ => None,
-    })
+    };
+    let addresses = script.every_step().into_iter().filter_map(address).collect::<Vec<String>>();
+    addresses.into_iter().filter_map(|text| Url::parse(&text).ok()?.host_str().map(str::to_owned))
 }
 
 /// A host as the url crate would spell it: lower case, punycode, addresses normalised.

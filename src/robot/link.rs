@@ -42,6 +42,29 @@ pub fn find(tree: &Tree, url: &Url, wanted: Wanted<'_>) -> Option<Url> {
     }
 }
 
+/// Elements that are no links and can be pressed all the same, and fit what is wanted: buttons, and links that a script follows.
+pub fn presses(tree: &Tree, wanted: Wanted<'_>) -> Vec<NodeId> {
+    let is_pressed = |&node: &NodeId| match tree.tag(node) {
+        "button" | "a" => true,
+        "input" => matches!(tree.attribute(node, "type"), Some("submit" | "image" | "button")),
+        _ => false,
+    };
+    let has_text = |&node: &NodeId| {
+        let value = tree.attribute(node, "value").filter(|_| tree.tag(node) == "input");
+        has_text(tree, node, wanted.text)
+            || value.zip(wanted.text).is_some_and(|(value, text)| value.to_lowercase().contains(&text.to_lowercase()))
+    };
+    let all: Vec<NodeId> = match wanted.css {
+        Some(css) => css
+            .all(tree, tree.root())
+            .into_iter()
+            .filter_map(|node| tree.subtree(node).find(|it| is_pressed(it)))
+            .collect(),
+        None => tree.subtree(tree.root()).filter(is_pressed).collect(),
+    };
+    all.into_iter().filter(has_text).filter(|&node| has_rel(tree, node, wanted.rel)).collect()
+}
+
 /// The texts of the links, for a message that says what there is instead.
 pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();

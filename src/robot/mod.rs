@@ -14,7 +14,9 @@ mod walker;
 mod steps;
 pub mod check;
 pub mod variables;
+mod items;
 pub mod form;
+mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
@@ -30,6 +32,7 @@ use std::time::Instant;
 use chrono::Utc;
 use url::Url;
 
+use crate::model::script::Ask;
 use crate::model::{Page, Script, Step, Task, TraceLine};
 use crate::page::Tree;
 
@@ -46,6 +49,8 @@ pub struct Order<'a> {
     pub task: &'a Task,
     pub script: &'a Script,
     pub secrets: &'a BTreeMap<String, String>,
+    /// Files of the task's folder that the script reads, by name.
+    pub files: &'a BTreeMap<String, String>,
     /// The cookies of the last walk, as [`Walk::cookies`] gave them.
     pub cookies: Option<&'a str>,
     pub deadline: Instant,
@@ -53,14 +58,31 @@ pub struct Order<'a> {
 
 /// Who is told what a walk finds.
 pub trait Observer {
-    /// A page to extract from; answers how many rows on it were new (paging stops after a page without).
-    fn page(&mut self, page: &Page, tree: &Tree) -> usize;
+    /// A page to extract from; answers how many rows on it were new (paging stops after a page without). Each row gets the
+    /// columns `with` besides its own.
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize;
+    /// The links in `column`, or in the column that looks like it, of the records found since the last call.
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String>;
+    /// The page behind the link of one of these records.
+    fn detail(&mut self, record: usize, page: &Page, tree: &Tree);
+    /// A page to be kept under a name.
+    fn save(&mut self, page: &Page, name: &str);
     fn trace(&mut self, line: TraceLine);
+}
+
+/// Where a record's detail page is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLink {
+    /// Counted over the whole run.
+    pub record: usize,
+    pub url: Url,
 }
 
 /// How a walk ended, and what is to be kept of it.
 pub struct Walk {
     pub result: Result<(), Trouble>,
+    /// What a person should know about a walk that went well: that it was cut short, and by what.
+    pub remark: Option<String>,
     /// For the next walk: JSON, or nothing when the site set no cookie.
     pub cookies: Option<String>,
     pub requests: u32,
@@ -73,20 +95,26 @@ pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
         Ok(session) => session,
         Err(error) => {
             let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
-            return Walk { result: Err(trouble), cookies: order.cookies.map(str::to_owned), requests: 0 };
+            let cookies = order.cookies.map(str::to_owned);
+            return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
         }
     };
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
-    let mut walker = Walker::new(order.task, order.secrets, session, observer, today);
+    let mut walker = Walker::new(&order, session, observer, today);
     let result =
         if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
-    Walk { result, cookies: walker.session.cookies(), requests: walker.session.requests }
+    Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
+}
+
+/// Can a `for_each` go through this file?
+pub fn check_items(file: &str, text: &str) -> Result<(), String> {
+    items::read("item", file, text).map(drop)
 }
 
 /// One page, fetched under the same rules as a walk's, for `pieme add` and `pieme label`.
 pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
     let deadline = Instant::now() + task.limits.timeout.0;
-    let named = Script { steps: vec![Step::Get(steps::get(url.as_str()))] };
+    let named = Script { steps: vec![Step::Get(Ask::url(url.as_str()))] };
     let brief =
         |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
     let mut session = Session::new(task, Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;

@@ -83,7 +83,7 @@ mod tests {
             headers: vec![("x-api-key".to_owned(), "hush".to_owned())],
             body: post.then(|| Body {
                 content_type: "application/x-www-form-urlencoded".to_owned(),
-                text: "password=hush".to_owned(),
+                bytes: b"password=hush".to_vec(),
             }),
             referrer: None,
         }

@@ -34,6 +34,8 @@ pub struct Session {
     jar: Jar,
     limits: Limits,
     deadline: Instant,
+    /// User and password of HTTP basic authentication, by the origin they are for.
+    basic: HashMap<String, (String, String)>,
     /// When the last request to a host began, for the delay between two.
     last: HashMap<String, Instant>,
     pub requests: u32,
@@ -62,7 +64,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     pub content_type: String,
-    pub text: String,
+    pub bytes: Vec<u8>,
 }
 
 impl Request {
@@ -106,6 +108,7 @@ impl Session {
             jar,
             limits,
             deadline,
+            basic: HashMap::new(),
             last: HashMap::new(),
             requests: 0,
             log: Vec::new(),
@@ -114,6 +117,17 @@ impl Session {
 
     pub fn cookies(&self) -> Option<String> {
         self.jar.to_json()
+    }
+
+    /// Gives user and password to every request to this origin, and to no other.
+    pub fn authorise(&mut self, url: &Url, user: String, password: String) {
+        self.basic.insert(url.origin().ascii_serialization(), (user, password));
+    }
+
+    /// Waits, but not beyond the run's time.
+    pub async fn pause(&self, time: Duration) -> Result<(), SessionError> {
+        let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
+        waited.map_err(|_| SessionError::Waited)
     }
 
     /// Would a request to this address be made at all?
@@ -149,7 +163,10 @@ impl Session {
         let method = if request.post { Method::POST } else { Method::GET };
         let mut builder = self.client.request(method, request.url.clone()).headers(self.headers(request)?);
         if let Some(body) = &request.body {
-            builder = builder.header(header::CONTENT_TYPE, &body.content_type).body(body.text.clone());
+            builder = builder.header(header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());
+        }
+        if let Some((user, password)) = self.basic.get(&request.url.origin().ascii_serialization()) {
+            builder = builder.basic_auth(user, Some(password));
         }
         let sent = tokio::time::timeout(FIRST_BYTE, builder.send());
         let response = match self.in_time(sent, &request.url).await? {
@@ -196,7 +213,7 @@ impl Session {
         let size = body.len().div_ceil(1024);
         self.log.push(format!("{} {} → {status}, {size} kB, {elapsed_ms} ms", request.method(), shown(&request.url)));
         let url = without_password(&request.url);
-        Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms }, body })
+        Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }
 
     fn headers(&self, request: &Request) -> Result<HeaderMap, SessionError> {

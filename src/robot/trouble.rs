@@ -33,6 +33,8 @@ pub enum SessionError {
         "the run's time was up while {0} was being fetched; raise `limits.timeout` in task.toml if the site needs longer"
     )]
     Deadline(String),
+    #[error("the run's time was up while it waited; raise `limits.timeout` in task.toml if it needs longer")]
+    Waited,
     #[error("{url} did not begin to answer within {} s", waited.as_secs())]
     NoAnswer { url: String, waited: Duration },
     #[error("no connection to {url} within {} s", waited.as_secs())]
@@ -61,7 +63,7 @@ impl SessionError {
             | SessionError::Connection { .. } => Failure::Network,
             SessionError::TooManyHops(_) => Failure::Http,
             SessionError::TooManyRequests(_) | SessionError::TooLarge { .. } => Failure::Limit,
-            SessionError::Deadline(_) | SessionError::NoAnswer { .. } => Failure::Timeout,
+            SessionError::Deadline(_) | SessionError::Waited | SessionError::NoAnswer { .. } => Failure::Timeout,
             SessionError::Tls { .. } => Failure::Tls,
             SessionError::Header(_) | SessionError::Unsupported(_) => Failure::Config,
             SessionError::Client(_) => Failure::Internal,

@@ -1,14 +1,17 @@
 //! Walks through a script: where the robot stands, what it has found out, and how each step is reported.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
 
 use chrono::{NaiveDate, Utc};
 use encoding_rs::Encoding;
 
 use super::blank::Blanks;
 use super::session::{Request, Session, shown};
+use super::steps::LoggedIn;
 use super::variables::{self, Values};
-use super::{Observer, Trouble, steps};
+use super::{Observer, Order, Trouble, steps};
 use crate::model::{Failure, Page, Step, Task, TraceLine};
 use crate::page::{Tree, charset};
 
@@ -17,42 +20,53 @@ pub struct Walker<'a> {
     pub session: Session,
     pub blanks: Blanks,
     secrets: &'a BTreeMap<String, String>,
+    /// Files of the task's folder that the script reads, by name.
+    pub files: &'a BTreeMap<String, String>,
     pub variables: BTreeMap<String, String>,
-    observer: &'a mut dyn Observer,
+    pub observer: &'a mut dyn Observer,
     today: NaiveDate,
-    pub stand: Option<Stand>,
+    pub stand: Option<Rc<Stand>>,
     /// Has the page that the robot stands on been extracted from?
     pub extracted: bool,
-    /// The step that is being walked: its number from 1 (0: implied) and its verb.
-    step: (u32, &'static str),
+    /// Columns that every row of now gets: the items of the `for_each` around.
+    pub with: Vec<(String, String)>,
+    /// How the site was entered, to enter it again when it has thrown us out.
+    pub login: Option<LoggedIn>,
+    /// Pages that `paginate` has read, over the whole run.
+    pub pages: u32,
+    /// What a person should know about a walk that went well.
+    pub remark: Option<String>,
+    /// The steps that are being walked, from the outermost in: place among its neighbours and verb.
+    path: Vec<(usize, &'static str)>,
 }
 
 /// Where the robot stands: a page, read.
 pub struct Stand {
     pub page: Page,
+    /// The body, decoded.
+    pub text: String,
     pub tree: Tree,
     pub encoding: &'static Encoding,
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(
-        task: &'a Task,
-        secrets: &'a BTreeMap<String, String>,
-        session: Session,
-        observer: &'a mut dyn Observer,
-        today: NaiveDate,
-    ) -> Walker<'a> {
+    pub fn new(order: &Order<'a>, session: Session, observer: &'a mut dyn Observer, today: NaiveDate) -> Walker<'a> {
         Walker {
-            task,
+            task: order.task,
             session,
-            blanks: Blanks::new(secrets),
-            secrets,
+            blanks: Blanks::new(order.secrets),
+            secrets: order.secrets,
+            files: order.files,
             variables: BTreeMap::new(),
             observer,
             today,
             stand: None,
             extracted: false,
-            step: (0, "get"),
+            with: Vec::new(),
+            login: None,
+            pages: 0,
+            remark: None,
+            path: Vec::new(),
         }
     }
 
@@ -63,35 +77,66 @@ impl<'a> Walker<'a> {
                 self.trouble(Failure::Config, "the task names no `url`, neither in task.toml nor in robot.toml")
             );
         };
-        self.step = (0, "get");
         self.go(Request::get(url.clone()), true).await?;
-        self.step = (0, "paginate");
         steps::paginate(self, &Default::default()).await
     }
 
     pub async fn run(&mut self, all: &[Step]) -> Result<(), Trouble> {
-        for (index, step) in all.iter().enumerate() {
-            self.step = (index as u32 + 1, step.verb());
-            // A bad status is this page's end, unless the script is about to look at it.
-            let strict = !matches!(all.get(index + 1), Some(Step::Expect(expect)) if expect.status.is_some());
-            steps::run(self, step, strict).await?;
-        }
-        let says_where = all.iter().any(|step| matches!(step, Step::Extract(_) | Step::Paginate(_)));
-        if !says_where && !self.extracted && self.stand.is_some() {
-            self.step = (0, "extract");
+        steps::run_all(self, all).await?;
+        self.extract_if_silent(all)
+    }
+
+    /// Steps that never say where to extract mean the last page they came to.
+    pub fn extract_if_silent(&mut self, all: &[Step]) -> Result<(), Trouble> {
+        if !says_where(all) && !self.extracted && self.stand.is_some() {
             self.extract()?;
         }
         Ok(())
     }
 
-    /// Sends a request and stands on the page it brings. `strict`: a page with a bad status is trouble.
+    pub fn enter(&mut self, step: &Step, index: usize) {
+        self.path.push((index, step.verb()));
+    }
+
+    pub fn leave(&mut self) {
+        self.path.pop();
+    }
+
+    /// Sends a request and stands on the page it brings. `strict`: a page with a bad status is trouble. Where the site has
+    /// forgotten us in the meantime, we log in again, once, and ask once more.
     pub async fn go(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
+        let again = (!request.post).then(|| request.clone());
+        let arrived = self.arrive(request, strict).await;
+        if self.login.is_none() || !steps::is_logged_out(self)? {
+            return arrived;
+        }
+        steps::log_in_again(self).await?;
+        match again {
+            Some(request) => self.arrive(request, strict).await,
+            None => {
+                let sentence = "the site had logged us out when the form was sent; it is not sent twice";
+                Err(self.trouble(Failure::Login, sentence))
+            }
+        }
+    }
+
+    /// As [`Walker::go`], whoever the site takes us for.
+    pub async fn arrive(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
         let sent = self.session.send(request).await;
         for line in std::mem::take(&mut self.session.log) {
             self.trace(line);
         }
         let page = sent.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
         let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
+        self.stand_on(page);
+        match objection {
+            None => Ok(()),
+            Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
+        }
+    }
+
+    /// Reads a page and stands on it.
+    pub fn stand_on(&mut self, page: Page) {
         let told = match self.task.fetch.charset.as_str() {
             "auto" => page.meta.header("content-type").and_then(charset::from_content_type),
             told => Some(told),
@@ -105,9 +150,23 @@ impl<'a> Walker<'a> {
             let encoding = decoded.encoding.name();
             self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", shown(&page.meta.url)));
         }
-        self.stand = Some(Stand { page, tree, encoding: decoded.encoding });
+        let (text, encoding) = (decoded.text, decoded.encoding);
+        self.stand = Some(Rc::new(Stand { page, text, tree, encoding }));
         self.extracted = false;
-        match objection {
+    }
+
+    /// Stands on a piece of HTML that the current page holds; the page's own text stays.
+    pub fn stand_on_part(&mut self, html: &str) -> Result<(), Trouble> {
+        let Some(stand) = &self.stand else { return Err(self.no_page()) };
+        let page = Page { meta: stand.page.meta.clone(), body: html.as_bytes().to_vec() };
+        let part = Stand { page, text: stand.text.clone(), tree: Tree::parse(html), encoding: encoding_rs::UTF_8 };
+        self.stand = Some(Rc::new(part));
+        Ok(())
+    }
+
+    /// Is the current page one to be used at all?
+    pub fn check_status(&self) -> Result<(), Trouble> {
+        match objection(&self.here()?.page) {
             None => Ok(()),
             Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
         }
@@ -115,18 +174,43 @@ impl<'a> Walker<'a> {
 
     /// Hands the current page out; answers how many rows on it were new.
     pub fn extract(&mut self) -> Result<usize, Trouble> {
-        let Some(stand) = &mut self.stand else { return Err(self.no_page()) };
-        self.blanks.page(&mut stand.page);
+        let Some(stand) = self.stand.clone() else { return Err(self.no_page()) };
         self.extracted = true;
-        let rows = self.observer.page(&stand.page, &stand.tree);
-        let text = format!("{} has {rows} new rows", shown(&stand.page.meta.url));
-        self.trace(text);
+        let page = self.blanked(&stand.page);
+        let rows = self.observer.page(page.as_ref().unwrap_or(&stand.page), &stand.tree, &self.with);
+        self.trace(format!("{} has {rows} new rows", shown(&stand.page.meta.url)));
         Ok(rows)
+    }
+
+    /// Keeps the current page under a name.
+    pub fn save(&mut self, name: &str) -> Result<(), Trouble> {
+        let Some(stand) = self.stand.clone() else { return Err(self.no_page()) };
+        let name = self.expand(name)?;
+        let page = self.blanked(&stand.page);
+        self.observer.save(page.as_ref().unwrap_or(&stand.page), &name);
+        self.trace(format!("kept {} as “{name}”", shown(&stand.page.meta.url)));
+        Ok(())
+    }
+
+    /// The page without the secrets that the site has sent back; `None` where it has sent none.
+    pub fn blanked(&self, page: &Page) -> Option<Page> {
+        if self.blanks.is_empty() {
+            return None;
+        }
+        let mut page = page.clone();
+        self.blanks.page(&mut page);
+        Some(page)
+    }
+
+    /// Waits, but not beyond the run's time.
+    pub async fn pause(&mut self, time: Duration) -> Result<(), Trouble> {
+        let waited = self.session.pause(time).await;
+        waited.map_err(|error| self.trouble(error.cause(), error.to_string()))
     }
 
     /// Where the robot stands; a step that needs a page comes only after one that brings it.
     pub fn here(&self) -> Result<&Stand, Trouble> {
-        self.stand.as_ref().ok_or_else(|| self.no_page())
+        self.stand.as_deref().ok_or_else(|| self.no_page())
     }
 
     pub fn expand(&self, text: &str) -> Result<String, Trouble> {
@@ -134,15 +218,20 @@ impl<'a> Walker<'a> {
         variables::expand(text, &values).map_err(|error| self.trouble(Failure::Config, error.to_string()))
     }
 
+    pub fn remember(&mut self, name: &str, value: String) {
+        self.trace(format!("{name} = {value}"));
+        self.variables.insert(name.to_owned(), value);
+    }
+
     pub fn trace(&mut self, text: impl AsRef<str>) {
-        let (step, verb) = self.step;
+        let (step, verb) = self.place();
         let text = one_line(&self.blanks.text(text.as_ref()));
-        self.observer.trace(TraceLine { at: Utc::now(), step, verb: verb.to_owned(), text });
+        self.observer.trace(TraceLine { at: Utc::now(), step, verb, text });
     }
 
     /// What went wrong in this step, with the page it happened on.
     pub fn trouble(&self, cause: Failure, sentence: impl AsRef<str>) -> Trouble {
-        let (step, verb) = self.step;
+        let (step, verb) = self.place();
         let place = if step == 0 { String::new() } else { format!("step {step} ({verb}): ") };
         let mut page = self.stand.as_ref().map(|stand| stand.page.clone());
         if let Some(page) = &mut page {
@@ -151,9 +240,24 @@ impl<'a> Walker<'a> {
         Trouble { cause, sentence: place + &one_line(&self.blanks.text(sentence.as_ref())), page }
     }
 
+    /// The outermost step, counted from 1 (0: implied), and the verbs from there in: `for_each › get`.
+    fn place(&self) -> (u32, String) {
+        let step = self.path.first().map_or(0, |(index, _)| *index as u32 + 1);
+        let verbs: Vec<&str> = self.path.iter().map(|(_, verb)| *verb).collect();
+        (step, if verbs.is_empty() { "run".to_owned() } else { verbs.join(" › ") })
+    }
+
     fn no_page(&self) -> Trouble {
         self.trouble(Failure::Config, "there is no page yet; begin with a `get` step")
     }
+}
+
+/// Do these steps say where rows are to be taken from?
+fn says_where(all: &[Step]) -> bool {
+    all.iter().any(|step| {
+        matches!(step, Step::Extract(_) | Step::Paginate(_) | Step::ForEach(_))
+            || step.inner().into_iter().any(|(_, inner)| says_where(inner))
+    })
 }
 
 /// Longer sentences and lines are cut: a site could fill a log with one title.

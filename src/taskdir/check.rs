@@ -26,8 +26,11 @@ pub(super) fn task(source: &Source, task: &Task) -> Result<(), Problem> {
 
 /// A run must know where to start: `url`, or a robot.toml that begins with `get`.
 pub(super) fn start(task_source: &Source, task: &Task, robot: Option<&Source>, script: &Script) -> Result<(), Problem> {
-    if let (Some(source), Some(Step::Get(get))) = (robot, script.steps.first()) {
-        return first_get(source, &get.url, task);
+    if let (Some(source), Some(Step::Get(ask) | Step::Post(ask))) = (robot, script.steps.first()) {
+        return first_get(source, &ask.url, task);
+    }
+    if robot.is_some() && names_an_address(script) {
+        return Ok(());
     }
     match &task.url {
         Some(_) => Ok(()),
@@ -36,15 +39,22 @@ pub(super) fn start(task_source: &Source, task: &Task, robot: Option<&Source>, s
     }
 }
 
+/// A script may come to its first page by other ways than a `get` at its beginning.
+fn names_an_address(script: &Script) -> bool {
+    script.every_step().into_iter().any(|step| match step {
+        Step::Get(_) | Step::Post(_) => true,
+        Step::Login(login) => login.url.is_some(),
+        _ => false,
+    })
+}
+
 /// What the robot itself would stumble over, said before it walks.
 pub(super) fn steps(task_source: &Source, task: &Task, robot: Option<&Source>, script: &Script) -> Result<(), Problem> {
     let Some(found) = robot::check(task, script).into_iter().next() else { return Ok(()) };
-    let problem = match (robot, found.step.checked_sub(1)) {
-        (Some(source), Some(index)) => {
-            let verb = script.steps.get(index).map_or("", Step::verb);
-            source.problem_at_key(&["step", &index.to_string(), verb], found.message)
-        }
-        (Some(_), None) | (None, _) => task_source.problem_at_key(&["url"], found.message),
+    let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
+    let problem = match robot {
+        Some(source) if !path.is_empty() => source.problem_at_key(&path, found.message),
+        Some(_) | None => task_source.problem_at_key(&["url"], found.message),
     };
     Err(match found.hint {
         Some(hint) => problem.hint(hint),

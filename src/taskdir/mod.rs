@@ -11,6 +11,7 @@ mod columns_file;
 mod labels_file;
 mod samples;
 mod state;
+mod items;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use crate::model::{Script, Task, TaskName};
 
 pub use columns_file::write_columns;
 pub use folder::FileError;
+pub use items::read_items;
 pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_labels};
 pub use problem::Problem;
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
@@ -31,6 +33,8 @@ use folder::Folder;
 pub const TASK_FILE: &str = "task.toml";
 pub const ROBOT_FILE: &str = "robot.toml";
 pub const TEMPLATE_FILE: &str = "template.json";
+/// The template of the pages behind the records' links.
+pub const DETAILS_FILE: &str = "details.json";
 
 /// A million keys in a TOML file cost 4 s and 300 MB to parse; nobody writes 64 kB by hand.
 pub const MAX_TOML_BYTES: u64 = 64 << 10;
@@ -65,7 +69,10 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     check::start(&task_source, &task, robot_source.as_ref(), &script)?;
     check::steps(&task_source, &task, robot_source.as_ref(), &script)?;
 
-    let template = read_template(&folder)?;
+    read_items(dir, &script)?;
+
+    let template = read_template(&folder, TEMPLATE_FILE)?;
+    read_template(&folder, DETAILS_FILE)?;
     let notes = notes::of(&task);
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
 }
@@ -73,6 +80,15 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
 /// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.
 pub fn write_template(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.replace(TEMPLATE_FILE, json.as_bytes(), folder::PUBLIC_FILE)
+}
+
+/// The template of the detail pages as JSON text; `None` until one was learned.
+pub fn read_details(dir: &Path) -> Result<Option<String>, Problem> {
+    read_template(&Folder::open(dir).map_err(Problem::from)?, DETAILS_FILE)
+}
+
+pub fn write_details(dir: &Path, json: &str) -> Result<(), FileError> {
+    Folder::open(dir)?.replace(DETAILS_FILE, json.as_bytes(), folder::PUBLIC_FILE)
 }
 
 fn name_of(dir: &Path) -> Result<TaskName, Problem> {
@@ -86,11 +102,11 @@ fn read_toml(folder: &Folder, name: &str) -> Result<Option<Source>, Problem> {
     bytes.map(|bytes| Source::new(folder.path().join(name), bytes)).transpose()
 }
 
-fn read_template(folder: &Folder) -> Result<Option<String>, Problem> {
-    let Some(bytes) = folder.read(TEMPLATE_FILE, MAX_TEMPLATE_BYTES).map_err(Problem::from)? else {
+fn read_template(folder: &Folder, name: &str) -> Result<Option<String>, Problem> {
+    let Some(bytes) = folder.read(name, MAX_TEMPLATE_BYTES).map_err(Problem::from)? else {
         return Ok(None);
     };
-    let file = folder.path().join(TEMPLATE_FILE);
+    let file = folder.path().join(name);
     let source = Source::new(file.clone(), bytes)?;
     match Template::from_json(source.text()) {
         Ok(_) => Ok(Some(source.into_text())),

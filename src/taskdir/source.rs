@@ -8,22 +8,6 @@ use toml_edit::{Document, Item, Key};
 
 use super::problem::Problem;
 
-/// Steps that SPEC names and this version does not have yet.
-const LATER_STEPS: &[&str] = &[
-    "post",
-    "login",
-    "details",
-    "for_each",
-    "if",
-    "match",
-    "substitute",
-    "wait",
-    "click",
-    "scroll",
-    "wait_for",
-    "save",
-];
-
 /// How many edits a word may be away from the one that is proposed for it.
 fn edits_allowed(word: &str) -> usize {
     1 + word.chars().count() / 3
@@ -130,9 +114,6 @@ fn step_into<'a>(item: &'a Item, step: &str) -> Option<(&'a Item, Option<&'a Key
 
 /// What to do about a word that is not known, and all that are.
 fn hint_for(word: &str, known: &[&str]) -> String {
-    if known.contains(&"paginate") && LATER_STEPS.contains(&word) {
-        return format!("the step `{word}` is not in this version yet; there are {}", known.join(", "));
-    }
     let list = format!("known here: {}", known.join(", "));
     let near = did_you_mean(word, known.iter().copied()).or_else(|| elsewhere(word));
     match near {

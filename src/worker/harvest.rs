@@ -3,17 +3,24 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use url::Url;
+
 use crate::extract;
 use crate::induce::{self, LearnOptions, Template};
-use crate::model::{Page, Row, TraceLine};
+use crate::model::script::Step;
+use crate::model::{Page, PageMeta, Row, Table, TraceLine};
 use crate::page::Tree;
-use crate::robot::Observer;
+use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
 
-use super::{report, report_with};
+use super::detail::DetailPages;
+use super::{links, report, report_with};
 
 /// Pages of one run that are kept to be looked at later; the rest is only read.
 const MAX_KEPT_PAGES: u32 = 20;
+/// Pages that a script's `save` keeps stand behind all others, and there are no more of them than this.
+const SAVED_FROM: u32 = 1_000;
+const MAX_SAVED_PAGES: u32 = 1_000;
 /// A page that is larger than this when compressed is not kept: it must fit into one frame.
 const MAX_KEPT_BYTES: usize = wire::MAX_FRAME / 2;
 
@@ -27,31 +34,53 @@ pub struct Harvest<'a> {
     pub similarity: Option<f64>,
     pub any_list: bool,
     kept: u32,
+    saved: u32,
     seen: HashSet<u64>,
+    /// The template's columns, as named, and behind them those of `for_each`.
     columns: Vec<String>,
+    /// Columns that the script's `for_each`es add.
+    with: Vec<String>,
     batch: Vec<Row>,
     batch_bytes: usize,
+    /// Where each page was, since links of its rows are relative to it.
+    bases: Vec<Url>,
+    /// Set when the script follows the records' links: then rows wait for what is found there.
+    details: Option<DetailPages>,
+    /// Records whose links were handed out.
+    followed: usize,
 }
 
 impl<'a> Harvest<'a> {
     pub fn new(assignment: &'a Assignment) -> Result<Harvest<'a>, String> {
-        let template = match &assignment.template {
-            Some(json) => Some(Template::from_json(json).map_err(|error| format!("template.json: {error}"))?),
-            None => None,
+        let read = |file: &str, json: &Option<String>| {
+            let template = json.as_ref().map(|json| Template::from_json(json)).transpose();
+            template.map_err(|error| format!("{file}: {error}"))
         };
+        let steps = assignment.script.every_step();
+        let with = steps.iter().filter_map(|step| match step {
+            Step::ForEach(each) => each.column.clone(),
+            _ => None,
+        });
+        let follows = steps.iter().any(|step| matches!(step, Step::Details(_)));
+        let details = read("details.json", &assignment.details)?;
         Ok(Harvest {
             assignment,
-            template,
+            template: read("template.json", &assignment.template)?,
             clearly_ahead: None,
             pages: 0,
             rows: 0,
             similarity: None,
             any_list: false,
             kept: 0,
+            saved: 0,
             seen: HashSet::new(),
             columns: Vec::new(),
+            with: with.collect(),
             batch: Vec::new(),
             batch_bytes: 0,
+            bases: Vec::new(),
+            details: follows.then(|| DetailPages::new(details)),
+            followed: 0,
         })
     }
 
@@ -62,20 +91,29 @@ impl<'a> Harvest<'a> {
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
     pub fn keep(&mut self, page: &Page) {
-        if self.kept >= MAX_KEPT_PAGES {
-            return;
-        }
-        match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
-            Ok(packed) if packed.len() <= MAX_KEPT_BYTES => {
-                report_with(&Message::Page { index: self.kept, meta: page.meta.clone() }, &packed);
-                self.kept += 1;
-            }
-            Ok(_) | Err(_) => {}
+        if self.kept < MAX_KEPT_PAGES && send(self.kept, page, None) {
+            self.kept += 1;
         }
     }
 
+    /// Nothing more will come: rows that waited for their details go out.
+    pub fn finish(&mut self) {
+        if let Some(details) = self.details.take() {
+            let list = Table { columns: std::mem::take(&mut self.columns), rows: std::mem::take(&mut self.batch) };
+            let (table, learned) = details.merge(&list);
+            self.columns = table.columns;
+            if let Some(template) = learned {
+                report(&Message::LearnedDetails { template });
+            }
+            for row in table.rows {
+                self.put(row);
+            }
+        }
+        self.flush();
+    }
+
     /// Sends the rows that wait.
-    pub fn flush(&mut self) {
+    fn flush(&mut self) {
         if !self.batch.is_empty() {
             self.batch_bytes = 0;
             report(&Message::Rows { columns: self.columns.clone(), rows: std::mem::take(&mut self.batch) });
@@ -88,25 +126,32 @@ impl<'a> Harvest<'a> {
         self.template = candidates.into_iter().next().filter(induce::is_plausible).map(|best| best.template);
     }
 
+    /// Is the row one that this run has not had yet?
     fn add(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
         let mut hasher = DefaultHasher::new();
         cells.hash(&mut hasher);
         let is_new = self.seen.insert(hasher.finish());
-        self.batch_bytes += cells.iter().flatten().map(String::len).sum::<usize>();
-        self.batch.push(Row { cells, page });
         self.rows += 1;
-        if self.batch.len() >= wire::BATCH_ROWS || self.batch_bytes >= wire::BATCH_BYTES {
+        self.put(Row { cells, page });
+        is_new
+    }
+
+    fn put(&mut self, row: Row) {
+        self.batch_bytes += row.cells.iter().flatten().map(String::len).sum::<usize>();
+        self.batch.push(row);
+        let is_full = self.batch.len() >= wire::BATCH_ROWS || self.batch_bytes >= wire::BATCH_BYTES;
+        if is_full && self.details.is_none() {
             self.flush();
         }
-        is_new
     }
 }
 
 impl Observer for Harvest<'_> {
-    fn page(&mut self, page: &Page, tree: &Tree) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         let index = self.pages;
         self.pages += 1;
         self.keep(page);
+        self.bases.push(page.meta.url.clone());
         if self.template.is_none() && index == 0 {
             self.learn(tree);
         }
@@ -120,17 +165,55 @@ impl Observer for Harvest<'_> {
             let least = self.similarity.map_or(extraction.similarity, |so_far| so_far.min(extraction.similarity));
             self.similarity = Some(least);
         }
+        if let Some(details) = &mut self.details {
+            details.seen_list(tree);
+        }
         self.columns = table.columns;
+        self.columns.extend(self.with.iter().cloned());
+        let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+        let added: Vec<Option<String>> = self.with.iter().map(value).collect();
         table
             .rows
             .into_iter()
             .filter(|row| row.cells.iter().any(Option::is_some))
-            .map(|row| self.add(row.cells, index))
+            .map(|row| self.add(row.cells.into_iter().chain(added.iter().cloned()).collect(), index))
             .filter(|&is_new| is_new)
             .count()
     }
 
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+        let from = std::mem::replace(&mut self.followed, self.batch.len());
+        let rows = &self.batch[from.min(self.batch.len())..];
+        let found = links::of(&self.columns, rows, &self.bases, column)?;
+        Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
+    }
+
+    fn detail(&mut self, record: usize, page: &Page, tree: &Tree) {
+        self.keep(page);
+        if let Some(details) = &mut self.details {
+            details.take(record, tree);
+        }
+    }
+
+    fn save(&mut self, page: &Page, name: &str) {
+        if self.saved < MAX_SAVED_PAGES && send(SAVED_FROM + self.saved, page, Some(name)) {
+            self.saved += 1;
+        }
+    }
+
     fn trace(&mut self, line: TraceLine) {
         report(&Message::Trace(line));
+    }
+}
+
+/// Has the page been sent? One that is too large is not.
+fn send(index: u32, page: &Page, name: Option<&str>) -> bool {
+    match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
+        Ok(packed) if packed.len() <= MAX_KEPT_BYTES => {
+            let meta = PageMeta { saved_as: name.map(str::to_owned), ..page.meta.clone() };
+            report_with(&Message::Page { index, meta }, &packed);
+            true
+        }
+        Ok(_) | Err(_) => false,
     }
 }

@@ -4,6 +4,8 @@
 //! environment, no task folder; what it learns or wants kept it says to the parent.
 
 mod harvest;
+mod links;
+mod detail;
 mod seal;
 
 use std::io::{self, Read};
@@ -54,6 +56,7 @@ fn run(assignment: &Assignment) -> Verdict {
         task: &assignment.task,
         script: &assignment.script,
         secrets: &assignment.secrets.0,
+        files: &assignment.files,
         cookies: assignment.cookies.as_deref(),
         deadline,
     };
@@ -67,11 +70,15 @@ fn run(assignment: &Assignment) -> Verdict {
         }
         return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
     }
-    harvest.flush();
+    harvest.finish();
     if let Some(template) = harvest.learned_template() {
         report(&Message::Learned { template });
     }
-    judge::verdict(&assignment.task.expect, &seen(&harvest, assignment.confirmed), &assignment.past)
+    let mut verdict = judge::verdict(&assignment.task.expect, &seen(&harvest, assignment.confirmed), &assignment.past);
+    if let Some(remark) = walk.remark {
+        verdict.sentence = format!("{}; {remark}", verdict.sentence);
+    }
+    verdict
 }
 
 fn seen(harvest: &Harvest<'_>, confirmed: bool) -> Seen {

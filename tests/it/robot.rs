@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pieme::model::{Failure, Page, Script, Task, TraceLine};
 use pieme::page::{Selector, Tree};
 use pieme::practice::{PASSWORD, Site};
-use pieme::robot::{self, Observer, Order, Trouble, Walk};
+use pieme::robot::{self, Observer, Order, RecordLink, Trouble, Walk};
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Far more than any of these walks needs, so that a busy machine fails none.
@@ -19,14 +19,33 @@ struct Notes {
     pages: Vec<String>,
     rows: HashSet<String>,
     trace: Vec<String>,
+    /// What the rows of each page get from `for_each`.
+    with: Vec<String>,
+    /// Links of the last page, as if they were a column.
+    links: Vec<RecordLink>,
+    details: Vec<String>,
+    saved: Vec<String>,
 }
 
 impl Observer for Notes {
-    fn page(&mut self, page: &Page, tree: &Tree) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        self.with.extend(with.iter().map(|(column, value)| format!("{column}={value}")));
         self.pages.push(page.meta.url.to_string());
         let rows = Selector::parse(".products li, .orders tbody tr, .tile, .purchase, main li, body > ul > li")
             .expect("a selector");
         rows.all(tree, tree.root()).into_iter().filter(|&row| self.rows.insert(tree.text(row))).count()
+    }
+
+    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+        Ok(std::mem::take(&mut self.links))
+    }
+
+    fn detail(&mut self, record: usize, page: &Page, _tree: &Tree) {
+        self.details.push(format!("{record} {}", page.meta.url.path()));
+    }
+
+    fn save(&mut self, page: &Page, name: &str) {
+        self.saved.push(format!("{name}: {}", page.meta.url.path()));
     }
 
     fn trace(&mut self, line: TraceLine) {
@@ -76,7 +95,9 @@ async fn walk_with(task: &Task, script: &str, password: &str, cookies: Option<&s
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = BTreeMap::from([("practice_password".to_owned(), password.to_owned())]);
     let mut notes = Notes::default();
-    let order = Order { task, script: &script, secrets: &secrets, cookies, deadline: Instant::now() + time };
+    let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
+    let deadline = Instant::now() + time;
+    let order = Order { task, script: &script, secrets: &secrets, files: &files, cookies, deadline };
     let walk = robot::walk(order, &mut notes).await;
     Walked { notes, walk }
 }
@@ -104,7 +125,7 @@ async fn a_task_without_script_reads_all_pages_of_the_list() {
     let walked = walk(&task(&site, "/products", ""), "").await;
     walked.succeeds();
     assert_eq!((walked.notes.pages.len(), walked.notes.rows.len()), (4, 48));
-    walked.traced("no next link");
+    walked.traced("nothing leads on");
     assert_eq!(u64::from(walked.walk.requests), site.requests());
 }
 
@@ -209,10 +230,10 @@ async fn what_a_page_does_not_have_is_answered_with_what_it_has() {
 async fn paging_stops_for_the_reason_that_it_says() {
     let site = site().await;
     for (path, more, script, pages, reason) in [
-        ("/bad/endless", "limits.max_pages = 3", "", 3, "the most this task reads (`max_pages`)"),
+        ("/bad/endless", "limits.max_pages = 3", "", 3, "stopped after 3 pages (limits.max_pages)"),
         ("/bad/endless", "", "step = [{ get = '/bad/endless' }, { paginate = { max_pages = 2 } }]", 2, "`max_pages`"),
         ("/bad/nolist", "", "", 1, "no new rows"),
-        ("/products?page=4", "", "", 1, "no next link"),
+        ("/products?page=4", "", "", 1, "nothing leads on"),
         (
             "/products",
             "",

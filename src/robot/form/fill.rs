@@ -8,6 +8,8 @@ use url::{Url, form_urlencoded};
 
 use super::find::{is_query, is_user};
 use super::{Button, Field, Form, Kind};
+use crate::page::NodeId;
+use crate::robot::post_back::PostBack;
 
 /// A form ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +17,25 @@ pub struct Filled {
     pub post: bool,
     pub url: Url,
     /// Of a POST; a GET has it all in its URL.
-    pub body: Option<String>,
-    pub enctype: &'static str,
+    pub body: Option<Vec<u8>>,
+    pub content_type: String,
+}
+
+/// Which button sends the form.
+#[derive(Clone, Copy, Debug)]
+pub enum Press<'a> {
+    /// The first one, as a browser does on Enter.
+    First,
+    /// By its name, id or text.
+    Named(&'a str),
+    Node(NodeId),
+    /// A script sends it.
+    Nothing,
 }
 
 const URLENCODED: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
+const PLAIN: &str = "text/plain";
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
@@ -29,36 +45,58 @@ pub enum FormError {
     NoChoice { field: String, wanted: String, there: String },
     #[error("has no button “{wanted}”; it has: {there}")]
     NoButton { wanted: String, there: String },
-    #[error("is sent as {0}, which is not supported yet")]
-    Enctype(String),
     #[error("sends to “{0}”, which is not an address")]
     Action(String),
 }
 
 impl Form {
-    /// Types `values` into the form on `page` and presses `button`, or the first one. `encoding` is the page's own.
+    /// Types `values` into the form on `page` and presses a button. `encoding` is the page's own.
     pub fn fill(
         &self,
         page: &Url,
         encoding: &'static Encoding,
         values: &BTreeMap<String, String>,
-        button: Option<&str>,
+        press: Press<'_>,
     ) -> Result<Filled, FormError> {
-        if self.post && !matches!(self.enctype.as_str(), "" | URLENCODED) {
-            return Err(FormError::Enctype(self.enctype.clone()));
-        }
         let mut fields = self.fields.clone();
         for (wanted, value) in values {
             self.type_in(&mut fields, wanted, value)?;
         }
-        let button = self.press(button)?;
-        let encoded = encode(&entries(&fields, button), self.encoding(encoding));
-        let mut url = self.target(page, button)?;
-        if self.post {
-            return Ok(Filled { post: true, url, body: Some(encoded), enctype: URLENCODED });
+        let button = self.press(press)?;
+        self.send(page, encoding, &entries(&fields, button), button)
+    }
+
+    /// The form as a script's post-back sends it.
+    pub fn post_back(&self, page: &Url, encoding: &'static Encoding, event: &PostBack) -> Result<Filled, FormError> {
+        let mut entries = entries(&self.fields, None);
+        for (name, value) in [("__EVENTTARGET", &event.target), ("__EVENTARGUMENT", &event.argument)] {
+            match entries.iter_mut().find(|(it, _)| it == name) {
+                Some(entry) => entry.1 = value.clone(),
+                None => entries.push((name.to_owned(), value.clone())),
+            }
         }
-        url.set_query(Some(&encoded));
-        Ok(Filled { post: false, url, body: None, enctype: URLENCODED })
+        self.send(page, encoding, &entries, None)
+    }
+
+    fn send(
+        &self,
+        page: &Url,
+        encoding: &'static Encoding,
+        entries: &[Entry],
+        button: Option<&Button>,
+    ) -> Result<Filled, FormError> {
+        let mut url = self.target(page, button)?;
+        let encoding = self.encoding(encoding);
+        if !self.post {
+            url.set_query(Some(&urlencoded(entries, encoding)));
+            return Ok(Filled { post: false, url, body: None, content_type: URLENCODED.to_owned() });
+        }
+        let (body, content_type) = match self.enctype.as_str() {
+            MULTIPART => multipart(entries, &self.fields, encoding),
+            PLAIN => (plain(entries, encoding), PLAIN.to_owned()),
+            _ => (urlencoded(entries, encoding).into_bytes(), URLENCODED.to_owned()),
+        };
+        Ok(Filled { post: true, url, body: Some(body), content_type })
     }
 
     fn type_in(&self, fields: &mut [Field], wanted: &str, value: &str) -> Result<(), FormError> {
@@ -112,8 +150,13 @@ impl Form {
             })
     }
 
-    fn press(&self, wanted: Option<&str>) -> Result<Option<&Button>, FormError> {
-        let Some(wanted) = wanted else { return Ok(self.buttons.first()) };
+    fn press(&self, press: Press<'_>) -> Result<Option<&Button>, FormError> {
+        let wanted = match press {
+            Press::First => return Ok(self.buttons.first()),
+            Press::Node(node) => return Ok(self.buttons.iter().find(|button| button.node == node)),
+            Press::Nothing => return Ok(None),
+            Press::Named(wanted) => wanted,
+        };
         let low = wanted.trim().to_lowercase();
         let exact = |it: &&Button| {
             it.name.as_deref() == Some(wanted) || it.id.as_deref() == Some(wanted) || it.text.to_lowercase() == low
@@ -125,6 +168,11 @@ impl Form {
             .or_else(|| self.buttons.iter().find(|it| it.text.to_lowercase().contains(&low)));
         let there = || listed(self.buttons.iter().map(|it| it.text.as_str()));
         found.map(Some).ok_or_else(|| FormError::NoButton { wanted: wanted.to_owned(), there: there() })
+    }
+
+    /// Is this one of the form's own buttons?
+    pub fn has_button(&self, node: NodeId) -> bool {
+        self.buttons.iter().any(|button| button.node == node)
     }
 
     fn target(&self, page: &Url, button: Option<&Button>) -> Result<Url, FormError> {
@@ -145,8 +193,11 @@ impl Form {
     }
 }
 
+/// Name and value.
+type Entry = (String, String);
+
 /// What a browser sends, in the order of the page.
-fn entries(fields: &[Field], button: Option<&Button>) -> Vec<(String, String)> {
+fn entries(fields: &[Field], button: Option<&Button>) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut pressed = button;
     for field in fields {
@@ -179,14 +230,40 @@ fn clicked(button: &Button) -> Vec<(String, String)> {
     }
 }
 
-fn encode(entries: &[(String, String)], encoding: &'static Encoding) -> String {
+fn urlencoded(entries: &[Entry], encoding: &'static Encoding) -> String {
     let bytes: &dyn for<'t> Fn(&'t str) -> Cow<'t, [u8]> = &|text| encoding.encode(text).0;
     let mut out = form_urlencoded::Serializer::new(String::new());
     out.encoding_override(Some(bytes));
     for (name, value) in entries {
-        out.append_pair(name, &value.replace("\r\n", "\n").replace('\n', "\r\n"));
+        out.append_pair(name, &with_line_ends(value));
     }
     out.finish()
+}
+
+/// A part a field. No file is ever chosen: its part has the empty name, as a browser sends it.
+fn multipart(entries: &[Entry], fields: &[Field], encoding: &'static Encoding) -> (Vec<u8>, String) {
+    let boundary = format!("----pieme{}", uuid::Uuid::now_v7().simple());
+    let mut body = Vec::new();
+    for (name, value) in entries {
+        let is_file = fields.iter().any(|field| field.kind == Kind::File && field.name == *name);
+        let file = if is_file { "; filename=\"\"\r\nContent-Type: application/octet-stream" } else { "" };
+        let name = name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
+        let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+        body.extend_from_slice(&encoding.encode(&head).0);
+        body.extend_from_slice(&encoding.encode(&with_line_ends(value)).0);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    (body, format!("{MULTIPART}; boundary={boundary}"))
+}
+
+fn plain(entries: &[Entry], encoding: &'static Encoding) -> Vec<u8> {
+    let text: String = entries.iter().map(|(name, value)| format!("{name}={}\r\n", with_line_ends(value))).collect();
+    encoding.encode(&text).0.into_owned()
+}
+
+fn with_line_ends(value: &str) -> String {
+    value.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 /// By value, by label, then by label whatever its case.

@@ -1,7 +1,7 @@
 //! Which form a script means: by name, id or CSS, or by what it is for.
 
 use super::{Field, Form, Kind, Purpose, all, words};
-use crate::page::{Selector, Tree};
+use crate::page::{NodeId, Selector, Tree};
 
 /// The form that is wanted: `"login"`, `"search"`, a form's name or id, or a CSS selector for it or for something in it.
 pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
@@ -17,6 +17,17 @@ pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
         let at = Selector::parse(wanted).ok()?.first(tree, tree.root())?;
         forms.iter().rfind(|form| tree.contains(form.node, at) || tree.contains(at, form.node)).cloned()
     })
+}
+
+/// The form that an element of the page belongs to; post-backs send the page's first form wherever they stand.
+pub fn around(tree: &Tree, node: NodeId) -> Option<Form> {
+    let mut forms = all(tree);
+    let own = forms.iter().position(|form| form.has_button(node)).or_else(|| {
+        let around = tree.ancestors(node).find(|&it| tree.tag(it) == "form")?;
+        forms.iter().position(|form| form.node == around)
+    });
+    let own = own.unwrap_or(0);
+    (own < forms.len()).then(|| forms.swap_remove(own))
 }
 
 /// The first of the forms with this purpose that has all its fields, or else the first.

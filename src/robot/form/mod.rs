@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use crate::page::tree::collapse;
 use crate::page::{NodeId, Tree};
 
-pub use fill::{Filled, FormError};
-pub use find::find;
+pub use fill::{Filled, FormError, Press};
+pub use find::{around, find};
 pub use purpose::Purpose;
 
 #[derive(Clone, Debug)]
@@ -248,11 +248,11 @@ fn button(tree: &Tree, node: NodeId) -> Option<Button> {
     })
 }
 
-/// A field that a browser would send; buttons that send nothing and fields without name are none.
 fn is_password(tree: &Tree, node: NodeId) -> bool {
     tree.attribute(node, "type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("password"))
 }
 
+/// A field that a browser would send; buttons that send nothing and fields without name are none.
 fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
     let tree = index.tree;
     let kind =

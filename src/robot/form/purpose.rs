@@ -129,6 +129,12 @@ impl Form {
             .or_else(|| before.iter().rfind(|field| field.is_text()))
     }
 
+    /// Where a one-time code goes.
+    pub fn code(&self) -> Option<&Field> {
+        let mut texts = self.read().filter(|field| field.is_text() || field.kind == Kind::Password);
+        texts.find(|field| field.autocomplete.contains("one-time-code") || is_of(field, words::CODE))
+    }
+
     pub fn password(&self) -> Option<&Field> {
         self.secrets().next()
     }

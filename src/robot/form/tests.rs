@@ -19,14 +19,19 @@ fn filled_in(
     let tree = Tree::parse(html);
     let page = Url::parse("http://shop.test/dir/page?old=1#top").expect("a URL");
     let values: BTreeMap<String, String> = values.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    find(&tree, wanted).expect("the form of the table").fill(&page, encoding, &values, button)
+    find(&tree, wanted).expect("the form of the table").fill(
+        &page,
+        encoding,
+        &values,
+        button.map_or(Press::First, Press::Named),
+    )
 }
 
 /// What is sent, as `METHOD url body`.
 fn check(html: &str, values: &[(&str, &str)], sent: &str) {
     let filled = filled(html, "form", values, None).expect("a form that can be filled");
     let method = if filled.post { "POST" } else { "GET" };
-    let text = format!("{method} {} {}", filled.url, filled.body.unwrap_or_default());
+    let text = format!("{method} {} {}", filled.url, String::from_utf8_lossy(&filled.body.unwrap_or_default()));
     assert_eq!(text.trim_end(), sent, "{html}");
 }
 
@@ -108,8 +113,36 @@ fn a_form_that_does_not_have_what_is_wanted_says_what_it_has() {
     ] {
         assert_eq!(filled(form, "form", values, button).expect_err("refused").to_string(), message);
     }
-    let upload = "<form method=post enctype=multipart/form-data></form>";
-    assert_eq!(filled(upload, "form", &[], None), Err(FormError::Enctype("multipart/form-data".to_owned())));
+}
+
+#[test]
+fn a_form_with_parts_is_sent_in_parts() {
+    let form = "<form method=post enctype=multipart/form-data><input type=hidden name=token value=t1><input name='a\"b'>\
+        <input type=file name=photo><button name=go value=1>Go</button></form>";
+    let filled = filled(form, "form", &[("a\"b", "x\ny")], None).expect("a form that can be filled");
+    let boundary = filled.content_type.strip_prefix("multipart/form-data; boundary=").expect("a boundary");
+    let body = String::from_utf8(filled.body.expect("a body")).expect("text");
+    let expected = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\nt1\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"a%22b\"\r\n\r\nx\r\ny\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"go\"\r\n\r\n1\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn a_post_back_sends_the_whole_form_and_no_button() {
+    let tree = Tree::parse(
+        "<form method=post action=list.aspx><input type=hidden name=__VIEWSTATE value=abc><input type=hidden name=__EVENTTARGET>\
+         <input name=town value=Halifax><input type=submit name=search value=Search></form>",
+    );
+    let event = crate::robot::post_back::PostBack { target: "grid".to_owned(), argument: "Page$2".to_owned() };
+    let page = Url::parse("http://shop.test/list.aspx").expect("a URL");
+    let filled = all(&tree)[0].post_back(&page, UTF_8, &event).expect("a form that can be sent");
+    let body = String::from_utf8(filled.body.expect("a body")).expect("text");
+    assert_eq!(body, "__VIEWSTATE=abc&__EVENTTARGET=grid&town=Halifax&__EVENTARGUMENT=Page%242");
 }
 
 #[test]

@@ -44,6 +44,11 @@ pub const USER: &str = "\
     pseudo|usuario|usuário|utente|gebruiker|użytkownik|uživatel|užívateľ|felhasználó|utilizator|логин|пользовател|почт|\
     ник|потребител|kullanıcı|käyttäjä|användar|brukernavn|brugernavn|ユーザー|会員|メール|用户|用戶|账号|帳號|아이디|이메일|\
     اسم المستخدم|שם משתמש|ชื่อผู้ใช้|tên đăng nhập";
+/// What a field for a one-time code is called.
+pub const CODE: &str = "\
+    otp|totp|one-time|one time|onetime|2fa|mfa|two-factor|twofactor|two_factor|authenticator|verification code|\
+    verification_code|einmalcode|bestätigungscode|sicherheitscode aus|code à usage|código de verific|codice di verifica|\
+    auth_code|authcode|token_code|код подтверж|認証コード|验证码";
 pub const ADDRESS: &str = "\
     address|street|city|zip|postal|postcode|state|country|straße|strasse|plz|ort|adresse|ville|dirección|ciudad|\
     endereço|cidade|indirizzo|città|город|адрес|индекс";

@@ -5,6 +5,7 @@ mod phrases;
 mod numbers;
 mod series;
 mod more;
+mod post_back;
 
 use url::Url;
 
@@ -60,6 +61,16 @@ pub fn paging(tree: &Tree, url: &Url, reading: Reading) -> Paging {
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
     let node = next_node(tree, url, Reading::Onward)?;
     link::resolve(&link::base(tree, url), tree.attribute(node, "href")?)
+}
+
+/// The element whose post-back leads on, where no link does.
+pub fn next_post_back(tree: &Tree) -> Option<NodeId> {
+    post_back::next(tree)
+}
+
+/// Where a “load more” button says that more is.
+pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
+    more::address(tree, base)
 }
 
 /// The link itself.

@@ -1,17 +1,43 @@
 //! A button that fetches more into the same page: no address leads on, a browser would have to press it.
 
+use url::Url;
+
 use super::super::link;
 use super::words;
 use crate::page::{NodeId, Tree};
 
+/// Attributes in which buttons keep the address that they fetch from.
+const ADDRESSES: &[&str] = &[
+    "data-url",
+    "data-href",
+    "data-next-url",
+    "data-next",
+    "data-load-more-url",
+    "data-more-url",
+    "data-src",
+    "hx-get",
+];
+
 pub fn is_there(tree: &Tree) -> bool {
+    buttons(tree).next().is_some()
+}
+
+/// Where the button fetches from, when it says so itself.
+pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
+    buttons(tree).find_map(|node| {
+        let said = ADDRESSES.iter().filter_map(|name| tree.attribute(node, name)).find(|it| !it.trim().is_empty())?;
+        link::resolve(base, said)
+    })
+}
+
+fn buttons(tree: &Tree) -> impl Iterator<Item = NodeId> {
     let presses = |&node: &NodeId| match tree.tag(node) {
         "button" => true,
         "a" => !leads_away(tree, node),
         "input" => matches!(tree.attribute(node, "type"), Some("button" | "submit")),
         _ => false,
     };
-    tree.subtree(tree.root()).filter(presses).any(|node| words::says_more(&label(tree, node)))
+    tree.subtree(tree.root()).filter(presses).filter(|&node| words::says_more(&label(tree, node)))
 }
 
 fn label(tree: &Tree, node: NodeId) -> String {

@@ -59,7 +59,8 @@ fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     pagers
 }
 
-fn number(text: &str) -> Option<u32> {
+/// A text that is a page's number and nothing else.
+pub fn number(text: &str) -> Option<u32> {
     let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
     if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) || text.len() > bare.len() + 4 {
         return None;

@@ -1,32 +1,30 @@
-//! `follow`: a link of the current page.
-
-use url::Url;
+//! `follow`: a link of the current page; also a button or a script's post-back that stands where a link would.
 
 use super::super::Trouble;
 use super::super::link::{self, Wanted};
+use super::super::post_back;
 use super::super::session::Request;
 use super::super::walker::Walker;
+use super::submit;
 use crate::model::Failure;
 use crate::model::script::Follow;
-use crate::page::Selector;
+use crate::page::{NodeId, Selector};
 
 /// How many links a message lists, so that the right one can be seen.
 const LISTED: usize = 12;
 
 pub async fn follow(walker: &mut Walker<'_>, follow: &Follow, strict: bool) -> Result<(), Trouble> {
-    let Some(url) = find(walker, follow)? else {
+    let Some(request) = find(walker, follow)? else {
         let there = link::texts(&walker.here()?.tree, LISTED);
         let there =
             if there.is_empty() { "the page has no links".to_owned() } else { format!("it has: {}", there.join(", ")) };
         return Err(walker.trouble(Failure::Robot, format!("the page has no link {}; {there}", describe(follow))));
     };
-    let mut request = Request::get(url);
-    request.referrer = Some(walker.here()?.page.meta.url.clone());
     walker.go(request, strict).await
 }
 
-/// Where the wanted link of the current page leads.
-pub fn find(walker: &Walker<'_>, follow: &Follow) -> Result<Option<Url>, Trouble> {
+/// The request that a click on what is wanted makes.
+pub fn find(walker: &Walker<'_>, follow: &Follow) -> Result<Option<Request>, Trouble> {
     let css = match &follow.css {
         Some(css) => Some(selector(walker, css)?),
         None => None,
@@ -34,7 +32,24 @@ pub fn find(walker: &Walker<'_>, follow: &Follow) -> Result<Option<Url>, Trouble
     let text = follow.text.as_deref().map(|text| walker.expand(text)).transpose()?;
     let stand = walker.here()?;
     let wanted = Wanted { css: css.as_ref(), text: text.as_deref(), rel: follow.rel.as_deref() };
-    Ok(link::find(&stand.tree, &stand.page.meta.url, wanted))
+    if let Some(url) = link::find(&stand.tree, &stand.page.meta.url, wanted) {
+        let referrer = Some(stand.page.meta.url.clone());
+        return Ok(Some(Request { referrer, ..Request::get(url) }));
+    }
+    for node in link::presses(&stand.tree, wanted) {
+        if let Some(request) = click(walker, node)? {
+            return Ok(Some(request));
+        }
+    }
+    Ok(None)
+}
+
+/// What a click on an element that is no link sends: a post-back or the form of a button.
+pub fn click(walker: &Walker<'_>, node: NodeId) -> Result<Option<Request>, Trouble> {
+    match post_back::of(&walker.here()?.tree, node) {
+        Some(event) => submit::post_back(walker, node, &event),
+        None => submit::press(walker, node),
+    }
 }
 
 pub fn selector(walker: &Walker<'_>, css: &str) -> Result<Selector, Trouble> {
@@ -43,7 +58,7 @@ pub fn selector(walker: &Walker<'_>, css: &str) -> Result<Selector, Trouble> {
 }
 
 /// `with text “Orders” and rel “next”`.
-fn describe(follow: &Follow) -> String {
+pub fn describe(follow: &Follow) -> String {
     let parts = [("selector", &follow.css), ("text", &follow.text), ("rel", &follow.rel)];
     let said: Vec<String> =
         parts.iter().filter_map(|(what, value)| value.as_ref().map(|value| format!("{what} “{value}”"))).collect();

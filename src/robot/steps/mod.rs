@@ -1,60 +1,84 @@
 //! The operations of a script, one file each where there is something to say.
 
+mod ask;
 mod submit;
+mod login;
 mod follow;
 mod paginate;
-mod expect;
+mod details;
+mod for_each;
+mod condition;
+mod take;
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 
-use url::Url;
-
-use super::session::Request;
+use super::Trouble;
 use super::walker::Walker;
-use super::{Trouble, link};
-use crate::model::script::Get;
 use crate::model::{Failure, Step};
 
+pub use login::{LoggedIn, is_logged_out, log_in_again};
 pub use paginate::paginate;
+pub use take::compile;
 
-/// A `get` of nothing but a URL.
-pub fn get(url: &str) -> Get {
-    Get { url: url.to_owned(), query: BTreeMap::new(), headers: BTreeMap::new() }
+/// Does the steps one after the other. Boxed, since `if` and `for_each` come back here.
+pub fn run_all<'w, 'a: 'w>(
+    walker: &'w mut Walker<'a>,
+    all: &'w [Step],
+) -> Pin<Box<dyn Future<Output = Result<(), Trouble>> + 'w>> {
+    Box::pin(async move {
+        for (index, step) in all.iter().enumerate() {
+            // A bad status is this page's end, unless the script is about to look at it.
+            let strict = !all.get(index + 1).is_some_and(looks_at_status);
+            walker.enter(step, index);
+            let done = run(walker, step, strict).await;
+            walker.leave();
+            done?;
+        }
+        Ok(())
+    })
+}
+
+fn looks_at_status(step: &Step) -> bool {
+    match step {
+        Step::Expect(condition) => condition.status.is_some(),
+        Step::If(branch) => branch.when.status.is_some(),
+        _ => false,
+    }
 }
 
 /// Does one step. `strict`: a page with a bad status is trouble.
-pub async fn run(walker: &mut Walker<'_>, step: &Step, strict: bool) -> Result<(), Trouble> {
+async fn run(walker: &mut Walker<'_>, step: &Step, strict: bool) -> Result<(), Trouble> {
     match step {
-        Step::Get(get) => go(walker, get, strict).await,
+        Step::Get(ask) => ask::get(walker, ask, strict).await,
+        Step::Post(ask) => ask::post(walker, ask, strict).await,
         Step::Submit(submit) => submit::submit(walker, submit, strict).await,
+        Step::Login(login) => login::login(walker, login).await,
         Step::Follow(follow) => follow::follow(walker, follow, strict).await,
         Step::Paginate(paginate) => paginate::paginate(walker, paginate).await,
         Step::Extract(_) => walker.extract().map(drop),
-        Step::Expect(expect) => expect::expect(walker, expect),
+        Step::Details(details) => details::details(walker, details).await,
+        Step::ForEach(each) => for_each::for_each(walker, each).await,
+        Step::If(branch) => {
+            let holds = condition::complaint(walker, &branch.when)?.is_none();
+            walker.trace(if holds { "it is so: `then`" } else { "it is not so: `else`" });
+            run_all(walker, if holds { &branch.then } else { &branch.otherwise }).await
+        }
+        Step::Match(it) => take::take(walker, it),
+        Step::Substitute(it) => take::substitute(walker, it),
         Step::Set(values) => set(walker, values),
+        Step::Expect(condition) => condition::expect(walker, condition),
+        Step::Wait(span) => {
+            walker.trace(format!("waits {span}"));
+            walker.pause(span.0).await
+        }
+        Step::Save(name) => walker.save(name),
+        Step::Click(_) | Step::Scroll(_) | Step::WaitFor(_) => {
+            let sentence = format!("`{}` needs a browser: set `fetch.engine = \"browser\"` in task.toml", step.verb());
+            Err(walker.trouble(Failure::Config, sentence))
+        }
     }
-}
-
-async fn go(walker: &mut Walker<'_>, get: &Get, strict: bool) -> Result<(), Trouble> {
-    let text = walker.expand(&get.url)?;
-    let mut url = target(walker, &text)?;
-    for (key, value) in &get.query {
-        let (key, value) = (walker.expand(key)?, walker.expand(value)?);
-        url.query_pairs_mut().append_pair(&key, &value);
-    }
-    let mut request = Request::get(url);
-    for (name, value) in &get.headers {
-        request.headers.push((name.clone(), walker.expand(value)?));
-    }
-    walker.go(request, strict).await
-}
-
-/// The address of a `get`: relative to the current page, or to the task's own URL.
-fn target(walker: &Walker<'_>, text: &str) -> Result<Url, Trouble> {
-    let here = walker.stand.as_ref().map(|stand| link::base(&stand.tree, &stand.page.meta.url));
-    let base = here.or_else(|| walker.task.url.clone());
-    let url = base.map_or_else(|| Url::parse(text), |base| base.join(text));
-    url.map_err(|error| walker.trouble(Failure::Config, format!("“{text}” is not an address: {error}")))
 }
 
 /// All values are those from before the step, so their order does not matter.
@@ -64,8 +88,7 @@ fn set(walker: &mut Walker<'_>, values: &BTreeMap<String, String>) -> Result<(),
         new.insert(name.clone(), walker.expand(value)?);
     }
     for (name, value) in new {
-        walker.trace(format!("{name} = {value}"));
-        walker.variables.insert(name, value);
+        walker.remember(&name, value);
     }
     Ok(())
 }

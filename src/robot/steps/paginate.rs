@@ -1,58 +1,164 @@
-//! `paginate`: extract from the current page, follow its next link, and again, until a guard says enough.
+//! `paginate`: extract from the current page, go to the one after it, and again, until a guard says enough.
 
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
+use serde_json::Value;
 use url::Url;
 
 use super::super::session::{Request, shown};
 use super::super::walker::Walker;
-use super::super::{Trouble, pager};
-use super::follow;
+use super::super::{Trouble, link, pager};
+use super::{ask, follow, take};
+use crate::model::Failure;
 use crate::model::script::Paginate;
-use crate::page::Tree;
+use crate::page::{NodeId, Tree};
 
 pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> {
-    let most = step.max_pages.unwrap_or(u32::MAX).min(walker.task.limits.max_pages);
+    let most = step.max_pages.unwrap_or(u32::MAX);
+    let mut count = Count::new(walker, step);
     let mut addresses: HashSet<String> = HashSet::new();
     let mut contents: HashSet<u64> = HashSet::new();
+    unwrap_html(walker, step)?;
     for number in 1.. {
         let here = walker.here()?;
         addresses.insert(shown(&here.page.meta.url));
         if !contents.insert(fingerprint(&here.tree)) {
             return enough(walker, number - 1, "this page says the same as an earlier one");
         }
+        walker.pages += 1;
         if walker.extract()? == 0 {
             return enough(walker, number, "no new rows on this page");
         }
-        let Some(next) = next(walker, step)? else {
-            return enough(walker, number, "no next link");
+        let Some(next) = next(walker, step, &mut count)? else {
+            return enough(walker, number, "nothing leads on from here");
         };
-        if addresses.contains(&shown(&next)) {
+        // A post-back and a form lead to the same address with another content.
+        if !next.post && addresses.contains(&shown(&next.url)) {
             return enough(walker, number, "the next link leads to a page seen before");
         }
-        if let Err(refusal) = walker.session.may_reach(&next) {
+        if let Err(refusal) = walker.session.may_reach(&next.url) {
             return enough(walker, number, &format!("the next link is not followed: {refusal}"));
         }
         if number >= most {
-            return enough(walker, number, "that is the most this task reads (`max_pages`); there is a next link");
+            return enough(walker, number, "that is the most this step reads (`max_pages`); there are more");
         }
-        let mut request = Request::get(next);
-        request.referrer = Some(walker.here()?.page.meta.url.clone());
-        walker.go(request, true).await?;
+        if walker.pages >= walker.task.limits.max_pages {
+            let remark = format!("stopped after {} pages (limits.max_pages); there are more", walker.pages);
+            walker.remark = Some(remark.clone());
+            return enough(walker, number, &remark);
+        }
+        // Who counts by himself comes to the end of the list by asking for a page that is not there.
+        let is_guess = step.param.is_some() || step.url.is_some() && step.cursor.is_none();
+        walker.go(next, !is_guess).await?;
+        if is_guess && walker.here()?.page.meta.status == 404 {
+            return enough(walker, number, "the next number has no page");
+        }
+        walker.check_status()?;
+        unwrap_html(walker, step)?;
     }
     Ok(())
 }
 
-fn next(walker: &Walker<'_>, step: &Paginate) -> Result<Option<Url>, Trouble> {
-    match &step.next {
-        Some(wanted) => follow::find(walker, wanted),
-        None => {
-            let here = walker.here()?;
-            Ok(pager::next_link(&here.tree, &here.page.meta.url))
-        }
+/// Counts pages or rows for an address that wants a number.
+struct Count {
+    next: u64,
+    step: u64,
+}
+
+impl Count {
+    fn new(walker: &Walker<'_>, step: &Paginate) -> Count {
+        let by = step.step.unwrap_or(1);
+        let here = step.param.as_ref().and_then(|param| {
+            let url = &walker.stand.as_ref()?.page.meta.url;
+            url.query_pairs().find(|(name, _)| name == param.as_str())?.1.parse::<u64>().ok()
+        });
+        // Pages are counted from 1, rows from 0.
+        let first = here.unwrap_or(if by == 1 { 1 } else { 0 });
+        Count { next: step.from.unwrap_or_else(|| first.saturating_add(by)), step: by }
     }
+
+    fn take(&mut self) -> u64 {
+        let now = self.next;
+        self.next = self.next.saturating_add(self.step);
+        now
+    }
+}
+
+/// The request for the page after this one.
+fn next(walker: &mut Walker<'_>, step: &Paginate, count: &mut Count) -> Result<Option<Request>, Trouble> {
+    let request = match step {
+        Paginate { url: Some(template), cursor, .. } => {
+            match cursor {
+                Some(path) => match cursor_at(walker, path)? {
+                    Some(value) => walker.remember("cursor", value),
+                    None => return Ok(None),
+                },
+                None => walker.remember("page", count.take().to_string()),
+            }
+            Some(Request::get(ask::target(walker, &walker.expand(template)?)?))
+        }
+        Paginate { cursor: Some(path), .. } => {
+            let address = cursor_at(walker, path)?;
+            address.map(|address| ask::target(walker, &address)).transpose()?.map(Request::get)
+        }
+        Paginate { param: Some(param), .. } => {
+            Some(Request::get(with_param(&walker.here()?.page.meta.url, param, count.take())))
+        }
+        Paginate { next: Some(wanted), .. } => follow::find(walker, wanted)?,
+        _ => found(walker)?,
+    };
+    let here = walker.here()?.page.meta.url.clone();
+    Ok(request.map(|request| Request { referrer: Some(here), ..request }))
+}
+
+/// What the page itself offers: a next link, a post-back, or a button that knows where more is.
+fn found(walker: &Walker<'_>) -> Result<Option<Request>, Trouble> {
+    let here = walker.here()?;
+    let (tree, url) = (&here.tree, &here.page.meta.url);
+    if let Some(next) = pager::next_link(tree, url) {
+        return Ok(Some(Request::get(next)));
+    }
+    if let Some(node) = pager::next_post_back(tree) {
+        return follow::click(walker, node);
+    }
+    Ok(pager::more_address(tree, &link::base(tree, url)).map(Request::get))
+}
+
+fn with_param(url: &Url, param: &str, value: u64) -> Url {
+    let mut url = url.clone();
+    let others: Vec<(String, String)> =
+        url.query_pairs().filter(|(name, _)| name != param).map(|(name, value)| (name.into(), value.into())).collect();
+    url.query_pairs_mut().clear().extend_pairs(others).append_pair(param, &value.to_string());
+    url
+}
+
+fn json(walker: &Walker<'_>, key: &str) -> Result<Value, Trouble> {
+    let text = &walker.here()?.text;
+    serde_json::from_str(text).map_err(|error| {
+        walker.trouble(Failure::Robot, format!("`{key}` wants a JSON page, and this is none: {error}"))
+    })
+}
+
+/// What a JSON answer gives to go on with; nothing, null, false and the empty text say that this was the end.
+fn cursor_at(walker: &Walker<'_>, path: &str) -> Result<Option<String>, Trouble> {
+    let document = json(walker, "cursor")?;
+    let value = take::at(&document, path).and_then(take::plain);
+    Ok(value.filter(|value| !value.is_empty() && value != "false"))
+}
+
+/// Stands on the HTML that a JSON answer holds.
+fn unwrap_html(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> {
+    let Some(path) = &step.html else { return Ok(()) };
+    if !walker.here()?.text.trim_start().starts_with(['{', '[']) {
+        return Ok(());
+    }
+    let document = json(walker, "html")?;
+    let Some(html) = take::at(&document, path).and_then(take::plain) else {
+        return Err(walker.trouble(Failure::Robot, format!("the JSON page has nothing at `{path}`")));
+    };
+    walker.stand_on_part(&html)
 }
 
 fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble> {
@@ -65,8 +171,7 @@ fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble>
 fn fingerprint(tree: &Tree) -> u64 {
     let mut hasher = DefaultHasher::new();
     tree.text(tree.root()).hash(&mut hasher);
-    for image in tree.elements("img") {
-        tree.attribute(image, "src").hash(&mut hasher);
-    }
+    let source = |image: NodeId| tree.attribute(image, "src").unwrap_or_default().to_owned();
+    tree.elements("img").for_each(|image| source(image).hash(&mut hasher));
     hasher.finish()
 }

@@ -11,6 +11,7 @@ fn meta(n: u32) -> PageMeta {
         headers: vec![("content-type".to_owned(), "text/html".to_owned())],
         fetched_at: minute(1),
         elapsed_ms: 34,
+        saved_as: None,
     }
 }
 

@@ -167,16 +167,36 @@ fn a_missing_task_file_is_answered_with_what_to_write() {
 }
 
 #[test]
-fn a_step_of_a_later_version_says_so() {
+fn a_mistake_deep_inside_a_script_is_pointed_at() {
     let scene = Scene::with(SMALLEST);
-    scene.write("hotels", "robot.toml", "[[step]]\nlogin = { user = \"anna\" }\n");
+    scene.write(
+        "hotels",
+        "robot.toml",
+        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\nget = \"/?t=${twon}\"\n",
+    );
     assert_eq!(
         scene.problem(),
-        "hotels/robot.toml:2:1: there is no `login`
-  2 | login = { user = \"anna\" }
-    | ^^^^^
-  the step `login` is not in this version yet; there are get, submit, follow, paginate, extract, expect, set"
+        "hotels/robot.toml:6:7: nothing sets the variable `twon`
+  6 | get = \"/?t=${twon}\"
+    |       ^^^^^^^^^^^^^
+  did you mean `${town}`?"
     );
+    scene.write(
+        "hotels",
+        "robot.toml",
+        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\nget = \"/?t=${town.zip}\"\n",
+    );
+    assert_eq!(
+        scene.problem(),
+        "hotels/towns.csv: robot.toml goes through this file, and it is not there\n  put it into the task's folder"
+    );
+    scene.write("hotels", "towns.csv", "town,zip\nHalifax,B3H\n");
+    assert!(taskdir::read(&scene.dir("hotels")).is_ok());
+}
+
+#[test]
+fn a_verb_that_is_none_gets_a_proposal() {
+    let scene = Scene::with(SMALLEST);
     scene.write("hotels", "robot.toml", "[[step]]\nfolow = { text = \"next\" }\n");
     assert!(scene.problem().contains("did you mean `follow`?"), "{}", scene.problem());
 }

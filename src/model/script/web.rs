@@ -1,0 +1,176 @@
+//! The operations that ask a site for something.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Condition;
+
+/// `get = "URL"`, or a table; `post` likewise. The URL may be relative to the current page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ask {
+    pub url: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub query: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Of a `post`: fields, as a form would send them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub form: BTreeMap<String, String>,
+    /// Of a `post`: a JSON document instead of fields. Variables stand in its texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json: Option<serde_json::Value>,
+}
+
+/// Fills and sends a form of the current page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submit {
+    /// `"login"`, `"search"`, the form's name or id, or a CSS selector.
+    pub form: String,
+    /// What the person would type or choose; all other fields go as the page has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
+    /// Name, id or text of the button to press; absent: the first one, as a browser does on Enter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub button: Option<String>,
+}
+
+/// Logs in, unless the kept session still is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The page with the form; absent: the current page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    pub user: String,
+    pub password: String,
+    /// Which form, as in `submit`; absent: it is found by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// Whatever else is to be filled in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
+    /// The key of one-time codes, in base32, as the site showed it beside its QR code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totp: Option<String>,
+    /// HTTP basic authentication instead of a form.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub basic: bool,
+    /// What a page looks like to somebody who is not logged in; absent: it has a log-in form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged_out_if: Option<Condition>,
+}
+
+/// Follows a link of the current page: the first that fits all that is said. `click` says what it clicks in the same words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Follow {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub css: Option<String>,
+    /// Part of the link's text, upper and lower case alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rel: Option<String>,
+}
+
+/// Extracts from the current page and from the ones that come after it. Nothing said: the next link is found by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Paginate {
+    /// How to find the next link, post-back or button.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Follow>,
+    /// A parameter of the address that counts pages (`page`) or rows (`start`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub param: Option<String>,
+    /// The address of the pages after this one, with `${page}` or `${cursor}` in it: load-more and JSON endpoints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What `param` or `${page}` is on the page after this one; absent: one step on from where the address is, or 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// By how much it grows from page to page; absent: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// Where a JSON answer says how to go on, as in `meta.next_cursor`; what stands there becomes `${cursor}`, or is the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Where a JSON answer holds a piece of HTML with the rows, as in `data.html`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    /// Scroll down until nothing new comes (browser engine).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub scroll: bool,
+    /// Never more than the task's `limits.max_pages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pages: Option<u32>,
+}
+
+/// Follows one link of each record gathered so far, and adds the columns of the page behind it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Details {
+    /// The column with the link; absent: the one whose addresses differ from row to row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// At most so many detail pages; the other records stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+}
+
+/// Scrolls to the end of the page (browser engine).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scroll {
+    pub times: u32,
+}
+
+impl Default for Scroll {
+    fn default() -> Scroll {
+        Scroll { times: 1 }
+    }
+}
+
+impl Ask {
+    /// Nothing but a URL.
+    pub fn url(url: impl Into<String>) -> Ask {
+        Ask { url: url.into(), ..Ask::default() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Ask {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ask, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Long {
+            url: String,
+            #[serde(default)]
+            query: BTreeMap<String, String>,
+            #[serde(default)]
+            headers: BTreeMap<String, String>,
+            #[serde(default)]
+            form: BTreeMap<String, String>,
+            json: Option<serde_json::Value>,
+        }
+        struct ShortOrLong;
+        impl<'de> serde::de::Visitor<'de> for ShortOrLong {
+            type Value = Ask;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a URL, or a table with `url`")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, url: &str) -> Result<Ask, E> {
+                Ok(Ask::url(url))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Ask, A::Error> {
+                let long = Long::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                Ok(Ask { url: long.url, query: long.query, headers: long.headers, form: long.form, json: long.json })
+            }
+        }
+        deserializer.deserialize_any(ShortOrLong)
+    }
+}

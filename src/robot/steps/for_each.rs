@@ -1,0 +1,64 @@
+//! `for_each`: the same steps for every item of a list, a file or a variable.
+
+use std::collections::BTreeMap;
+
+use super::super::Trouble;
+use super::super::items;
+use super::super::walker::Walker;
+use crate::model::Failure;
+use crate::model::script::ForEach;
+
+pub async fn for_each(walker: &mut Walker<'_>, step: &ForEach) -> Result<(), Trouble> {
+    let items = all(walker, step)?;
+    walker.trace(format!("{} items", items.len()));
+    let start = walker.stand.clone();
+    let mut failed: Vec<String> = Vec::new();
+    for item in &items {
+        // Every item begins where the first one did.
+        walker.stand = start.clone();
+        for (name, value) in item {
+            walker.remember(name, value.clone());
+        }
+        let value = item.get(&step.name).cloned().unwrap_or_default();
+        if let Some(column) = &step.column {
+            walker.with.push((column.clone(), value.clone()));
+        }
+        let done = super::run_all(walker, &step.steps).await;
+        if step.column.is_some() {
+            walker.with.pop();
+        }
+        match done {
+            Ok(()) => walker.extract_if_silent(&step.steps)?,
+            Err(trouble) if step.go_on && may_go_on(trouble.cause) => {
+                walker.trace(format!("“{value}” is left out: {}", trouble.sentence));
+                failed.push(value);
+            }
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    if !failed.is_empty() && failed.len() == items.len() {
+        return Err(walker.trouble(Failure::Robot, "not one of the items could be had; the trace says why for each"));
+    }
+    Ok(())
+}
+
+/// A run that is out of time or memory, or not let in, does not get better with the next item.
+fn may_go_on(cause: Failure) -> bool {
+    matches!(cause, Failure::Network | Failure::Http | Failure::Robot)
+}
+
+fn all(walker: &Walker<'_>, step: &ForEach) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
+    if let Some(list) = &step.list {
+        let values = list.iter().map(|value| walker.expand(value)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(values.into_iter().map(|value| BTreeMap::from([(step.name.clone(), value)])).collect());
+    }
+    if let Some(variable) = &step.variable {
+        let text = walker.variables.get(variable).cloned().unwrap_or_default();
+        return Ok(items::lines(&step.name, &text));
+    }
+    let name = step.file.as_deref().unwrap_or_default();
+    let Some(text) = walker.files.get(name) else {
+        return Err(walker.trouble(Failure::Config, format!("there is no file {name} in the task's folder")));
+    };
+    items::read(&step.name, name, text).map_err(|why| walker.trouble(Failure::Config, why))
+}
