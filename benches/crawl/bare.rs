@@ -9,6 +9,8 @@ const AT_A_TIME: usize = 8;
 
 pub fn crawl(port: u16) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // This build of reqwest wants to be told; an error would say that it was.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let rows = runtime.block_on(async {
         let client = reqwest::Client::new();
         let rows = stream::iter(1..=PAGES)

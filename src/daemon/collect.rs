@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::process::{ChildStderr, ChildStdout};
+use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -16,6 +17,9 @@ use super::keeper::Keeper;
 const STDERR_KEPT: usize = 8 << 10;
 /// Trace lines of one run that are kept; a robot in a loop writes no more.
 const MAX_TRACE_LINES: usize = 10_000;
+/// A transaction of its own for each line cost more than fetching the page; but `pieme log` follows a run that hangs.
+const TRACE_BATCH: usize = 200;
+const TRACE_DELAY: Duration = Duration::from_millis(250);
 
 /// What came out of a child's pipe.
 #[derive(Debug, Default)]
@@ -60,16 +64,23 @@ impl Collector {
     }
 
     fn read_all(&self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
-        let mut traced = 0;
+        let mut trace = Trace::default();
+        let read = self.read_messages(pipe, report, &mut trace);
+        // Whatever went wrong, the trace says how far it came.
+        self.keep_trace(&mut trace)?;
+        read
+    }
+
+    fn read_messages(
+        &self,
+        pipe: &mut ChildStdout,
+        report: &mut Report,
+        trace: &mut Trace,
+    ) -> Result<(), CollectError> {
         for _ in 0..MAX_MESSAGES {
             let Some((message, raw)) = wire::read::<Message>(pipe)? else { return Ok(()) };
             match message {
-                Message::Trace(line) => {
-                    traced += 1;
-                    if traced <= MAX_TRACE_LINES {
-                        self.trace(line)?;
-                    }
-                }
+                Message::Trace(line) => self.trace(line, trace)?,
                 Message::Page { index, meta } => {
                     let run = self.run;
                     self.keeper.ask_blocking(move |store| store.keep_page(run, index, &meta, &raw))?;
@@ -91,14 +102,43 @@ impl Collector {
         Err(CollectError::Flood)
     }
 
-    fn trace(&self, line: TraceLine) -> Result<(), StoreError> {
+    fn trace(&self, line: TraceLine, trace: &mut Trace) -> Result<(), StoreError> {
         tracing::debug!(run = %self.run, task = %self.task, step = line.step, "{}: {}", line.verb, line.text);
+        trace.count += 1;
+        if trace.count > MAX_TRACE_LINES {
+            return Ok(());
+        }
         if let Some(listener) = &self.listener {
             // A listener who left does not stop the run.
             let _ = listener.send(line.clone());
         }
-        let run = self.run;
-        self.keeper.ask_blocking(move |store| store.trace(run, &[line]))
+        trace.waiting.push(line);
+        if trace.waiting.len() >= TRACE_BATCH || trace.kept_at.elapsed() >= TRACE_DELAY {
+            self.keep_trace(trace)?;
+        }
+        Ok(())
+    }
+
+    fn keep_trace(&self, trace: &mut Trace) -> Result<(), StoreError> {
+        trace.kept_at = Instant::now();
+        if trace.waiting.is_empty() {
+            return Ok(());
+        }
+        let (run, lines) = (self.run, std::mem::take(&mut trace.waiting));
+        self.keeper.ask_blocking(move |store| store.trace(run, &lines))
+    }
+}
+
+/// Lines that wait for the store, which takes many as cheaply as one.
+struct Trace {
+    count: usize,
+    waiting: Vec<TraceLine>,
+    kept_at: Instant,
+}
+
+impl Default for Trace {
+    fn default() -> Trace {
+        Trace { count: 0, waiting: Vec::new(), kept_at: Instant::now() }
     }
 }
 

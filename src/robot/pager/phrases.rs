@@ -1,6 +1,13 @@
 //! What links say, in many languages: lists with bars between. A text must be one of them as a whole, but for marks around it.
 
-pub const NEXT: &str = "\
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::words::Says;
+
+const NEXT: &str = "\
     next|next page|next entries|next posts|go to next page|more results|next results|forward|weiter|nächste|nächste seite|naechste|vor|\
     vorwärts|suivant|suivante|suivants|page suivante|siguiente|página siguiente|pagina siguiente|siguientes|\
     próxima|proxima|próximo|proximo|próxima página|seguinte|seguint|següent|volgende|volgende pagina|successivo|\
@@ -17,12 +24,12 @@ pub const NEXT: &str = "\
     seterusnya|หน้าถัดไป|次ページ|次頁|つぎへ|다음페이지|后一页|后页|下一个|التالية|الصفحة التالية|بعدی|صفحه بعد|הבאה|הדף הבא|\
     עמוד הבא";
 /// Said amid other words: “Go to the next page”.
-pub const NEXT_PHRASES: &str = "\
+const NEXT_PHRASES: &str = "\
     next page|nächste seite|nächsten seite|page suivante|página siguiente|siguiente página|próxima página|\
     pagina successiva|volgende pagina|следующая страница|следующую страницу|następna strona|następnej strony|\
     další strán|nästa sida|neste side|næste side|下一页|下一頁|次のページ|다음 페이지";
 /// Back, and to both ends: none of them leads to the page after this one.
-pub const BACK: &str = "\
+const BACK: &str = "\
     prev|previous|previous page|back|zurück|vorherige|précédent|précédente|anterior|anteriores|vorige|\
     precedente|indietro|назад|предыдущая|пред|předchozí|poprzednia|wstecz|föregående|forrige|edellinen|上一页|上一頁|\
     前へ|이전|önceki|first|prev page|vorherige seite|vorige seite|page précédente|précédents|página anterior|\
@@ -34,7 +41,7 @@ pub const BACK: &str = "\
     primera|primeira|laatste|eerste|последняя|первая|в конец|конец|ostatnia|pierwsza|poslední|první|末页|末頁|尾页|\
     最后一页|最后|首页|最後|最初|마지막|처음|son|ilk|sista|siste|sidste|viimeinen";
 /// What blogs call the posts before these, and after.
-pub const OLDER: &str = "\
+const OLDER: &str = "\
     older|older posts|older entries|older articles|older stories|older news|older comments|older items|\
     previous entries|previous posts|ältere beiträge|ältere einträge|ältere artikel|ältere posts|\
     entradas antiguas|entradas más antiguas|entradas anteriores|articles plus anciens|messages plus anciens|\
@@ -43,7 +50,7 @@ pub const OLDER: &str = "\
     starsze wpisy|starší příspěvky|staršie príspevky|régebbi bejegyzések|предыдущие записи|более старые записи|\
     старые записи|eski yazılar|daha eski yazılar|eski kayıtlar|äldre inlägg|ældre indlæg|eldre innlegg|\
     vanhemmat|過去の投稿|以前の記事|古い投稿|较早的文章|较旧的文章|旧的文章|이전 글|postingan lama";
-pub const NEWER: &str = "\
+const NEWER: &str = "\
     newer|newer posts|newer entries|newer articles|newer stories|newer news|newer comments|newer items|\
     neuere beiträge|neuere einträge|neuere artikel|neuere posts|entradas recientes|\
     entradas más recientes|articles plus récents|messages plus récents|postagens mais recentes|posts recentes|posts mais recentes|post più recenti|articoli più recenti|\
@@ -51,20 +58,45 @@ pub const NEWER: &str = "\
     újabb bejegyzések|более новые записи|новые записи|yeni yazılar|daha yeni yazılar|\
     yeni kayıtlar|nyare inlägg|nyere indlæg|nyere innlegg|uudemmat|新しい投稿|新しい記事|较新的文章|新的文章|postingan baru";
 /// What follows "next" when it leads to something else.
-pub const OTHERS: &str = "\
+const OTHERS: &str = "\
     post|article|story|thread|topic|photo|image|picture|video|chapter|item|product|month|week|day|year|slide|\
     event|episode|question|step|entry";
 /// What a button says that fetches more of the list.
-pub const MORE: &str = "\
+const MORE: &str = "\
     load more|show more|view more|see more|more results|more posts|mehr laden|mehr anzeigen|weitere laden|\
     charger plus|voir plus|afficher plus|cargar más|mostrar más|ver más|carregar mais|ver mais|mostrar mais|\
     carica altri|mostra altri|meer laden|toon meer|показать ещё|показать еще|загрузить ещё|загрузить еще|\
     pokaż więcej|načíst další|visa fler|vis flere|もっと見る|加载更多|載入更多|더보기";
 /// Also the names by which icon fonts are called.
-pub const ARROWS: &str = "\
+const ARROWS: &str = "\
     >|>>|»|›|→|▶|►|⟩|➔|→→|»»|⇒|❯|▸||navigate_next|chevron_right|keyboard_arrow_right|arrow_forward|arrow_right";
 
-/// Is the text one of the list?
-pub fn is_one(text: &str, list: &str) -> bool {
-    list.split('|').any(|it| it == text)
+/// What a text says that is one of the lists as a whole. Looked up for every link of every page, so it is one table.
+pub fn whole(text: &str) -> Option<Says> {
+    static TABLE: LazyLock<HashMap<&str, Says>> = LazyLock::new(|| {
+        let lists = [(BACK, Says::Back), (NEWER, Says::Newer), (OLDER, Says::Older), (NEXT, Says::Next)];
+        lists.into_iter().flat_map(|(list, says)| list.split('|').map(move |it| (it, says))).collect()
+    });
+    TABLE.get(text).copied()
+}
+
+pub fn is_arrow(text: &str) -> bool {
+    static TABLE: LazyLock<HashSet<&str>> = LazyLock::new(|| ARROWS.split('|').collect());
+    TABLE.contains(text)
+}
+
+/// Is “next page” said amid other words?
+pub fn mentions_next(text: &str) -> bool {
+    static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(NEXT_PHRASES.split('|')).ok());
+    FINDER.as_ref().is_some_and(|finder| finder.is_match(text))
+}
+
+pub fn begins_with_more(text: &str) -> bool {
+    static PHRASES: LazyLock<Vec<&str>> = LazyLock::new(|| MORE.split('|').collect());
+    PHRASES.iter().any(|it| text.starts_with(it))
+}
+
+/// Is what stands after “next” something else than a page?
+pub fn is_other(text: &str) -> bool {
+    OTHERS.split('|').any(|it| text.starts_with(it))
 }

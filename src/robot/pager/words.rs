@@ -1,6 +1,6 @@
 //! What the words of a link, and the names around it, say.
 
-use super::phrases::{self, is_one};
+use super::phrases;
 use crate::page::{NodeId, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,7 @@ const MAX_WRAPPER_NODES: u32 = 16;
 pub fn says_more(label: &str) -> bool {
     let label = label.trim().to_lowercase();
     let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
-    is_short
-        && phrases::MORE
-            .split('|')
-            .any(|more| label.trim_start_matches(|c: char| !c.is_alphanumeric()).starts_with(more))
+    is_short && phrases::begins_with_more(label.trim_start_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// What a link's text says.
@@ -41,24 +38,18 @@ pub fn text(label: &str) -> Says {
     if label.is_empty() || label.chars().count() > MAX_CHARS || label.split_whitespace().count() > MAX_WORDS {
         return Says::Nothing;
     }
-    if is_one(&label, phrases::ARROWS) {
+    if phrases::is_arrow(&label) {
         return Says::Arrow;
     }
     let bare = label.trim_matches(|c: char| !c.is_alphanumeric());
-    if is_one(bare, phrases::NEXT) || phrases::NEXT_PHRASES.split('|').any(|it| bare.contains(it)) {
-        return Says::Next;
-    }
-    if is_one(bare, phrases::OLDER) {
-        return Says::Older;
-    }
-    if is_one(bare, phrases::NEWER) {
-        return Says::Newer;
-    }
-    if is_one(bare, phrases::BACK) {
-        return Says::Back;
+    match phrases::whole(bare) {
+        Some(Says::Next) => return Says::Next,
+        _ if phrases::mentions_next(bare) => return Says::Next,
+        Some(says) => return says,
+        None => {}
     }
     match bare.strip_prefix("next ") {
-        Some(rest) if phrases::OTHERS.split('|').any(|it| rest.starts_with(it)) => Says::NextOther,
+        Some(rest) if phrases::is_other(rest) => Says::NextOther,
         // “Next 25 results”
         Some(rest) if rest.starts_with("page") || rest.starts_with(|c: char| c.is_ascii_digit()) => Says::Next,
         None if bare.starts_with("more ") || says_more(bare) => Says::More,
