@@ -1,13 +1,13 @@
 //! Rows that are no records though they stand among them: titles, pagers, totals.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::find::View;
-use crate::page::NodeId;
+use super::kin::{root, special, strangers};
 use crate::page::tokens::{Span, TokenKind};
 
 /// A row that shares no more than this with the others' core is no record, where the others are records.
-pub const ODD: f64 = 0.1;
+const ODD: f64 = 0.1;
 
 /// A repeated row (a pager above and below, column titles in each section) is odd when it shares no more than this part of
 /// what the rows share on average; records that stand there twice look like records.
@@ -16,7 +16,8 @@ const REPEATED: f64 = 0.6;
 /// Table rows are compared by their number of cells where so many have the same.
 const SAME_CELLS: f64 = 0.75;
 
-/// Of each row: it is no record. `sameness` says how much each shares with the rows' core.
+/// Of each row: it is no record. `sameness` says how much each shares with the rows' core. What has the classes of a record
+/// and shows what records show is a special one, however little else it shares.
 pub fn odd_rows(view: &View<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let mean = sameness.iter().sum::<f64>() / sameness.len().max(1) as f64;
     let prints: Vec<u64> = rows.iter().map(|&row| print(view, row)).collect();
@@ -25,10 +26,13 @@ pub fn odd_rows(view: &View<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
         *counts.entry(print).or_default() += 1;
     }
     let misfits = misfits(view, rows);
+    let unlike: Vec<bool> = sameness.iter().map(|&sameness| sameness <= ODD).collect();
+    let special = if unlike.contains(&true) { special(view, rows, &unlike) } else { vec![false; rows.len()] };
+    let strangers = strangers(view, rows, sameness);
     (0..rows.len())
         .map(|i| {
             let repeated = counts[&prints[i]] > 1 && sameness[i] <= REPEATED * mean;
-            sameness[i] <= ODD || repeated || misfits[i]
+            unlike[i] && !special[i] || repeated || misfits[i] || strangers[i]
         })
         .collect()
 }
@@ -82,24 +86,6 @@ fn is_total(view: &View<'_>, row: Span) -> bool {
     TOTALS.iter().any(|word| text.starts_with(word))
 }
 
-fn root(view: &View<'_>, row: Span) -> NodeId {
-    view.tokens.list[row.start as usize].node
-}
-
-/// Every row that `many` has more than `few` stands beside one of them, or has the tag and classes of one: a special record
-/// does, the titles of a section or a box elsewhere do not.
-pub fn belong(view: &View<'_>, few: &[Span], many: &[Span]) -> bool {
-    let tree = view.tree();
-    let parent = |row: &Span| tree.parent(root(view, *row));
-    let name = |row: &Span| {
-        let node = root(view, *row);
-        tree.classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
-    };
-    let parents: HashSet<Option<NodeId>> = few.iter().map(parent).collect();
-    let names: HashSet<(u32, u32)> = few.iter().filter_map(name).collect();
-    many.iter().all(|row| parents.contains(&parent(row)) || name(row).is_some_and(|it| names.contains(&it)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,15 +132,5 @@ mod tests {
         let pager = "<li><p>1</p><b>2</b><i>3</i><u>4</u></li>";
         let items: String = ["chair", "lamp", "lamp", "sofa", "table", "bed", "desk", "shelf"].map(item).concat();
         check(&format!("<ul>{pager}{items}{pager}</ul>"), "li", &["1", "1"]);
-    }
-
-    #[test]
-    fn a_box_elsewhere_does_not_belong_to_the_rows_and_one_of_their_class_does() {
-        let tree = Tree::parse("<div><p>top</p></div><div><p class=x>a</p><p>b</p></div><div><p class=x>c</p></div>");
-        let view = View::new(&tree);
-        let rows: Vec<Span> = tree.elements("p").map(|node| view.span(node)).collect();
-        assert!(belong(&view, &rows[1..2], &rows[1..3]), "beside");
-        assert!(belong(&view, &rows[1..3], &rows[1..]), "of one class");
-        assert!(!belong(&view, &rows[1..], &rows), "elsewhere");
     }
 }
