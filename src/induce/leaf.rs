@@ -6,12 +6,11 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
 use foldhash::{HashMap, HashMapExt};
-use html5ever::{LocalName, local_name};
 
 use super::profile::value_type;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::tree::Collapsed;
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// Attributes that carry values a person may want; `Text` is the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -301,18 +300,8 @@ pub fn shown<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
 }
 
 /// Where an attribute stands in [`ATTRIBUTES`].
-fn place_of(name: &LocalName) -> Option<usize> {
-    match *name {
-        local_name!("href") => Some(0),
-        local_name!("src") => Some(1),
-        local_name!("alt") => Some(3),
-        local_name!("title") => Some(4),
-        local_name!("datetime") => Some(5),
-        local_name!("content") => Some(6),
-        local_name!("value") => Some(7),
-        // No name that html5ever knows.
-        _ => (&**name == LeafKind::DataSrc.attribute()).then_some(2),
-    }
+fn place_of(name: &str) -> Option<usize> {
+    ATTRIBUTES.iter().position(|kind| kind.attribute() == name)
 }
 
 fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), at: u32, leaves: &mut Vec<Leaf>) {
@@ -368,7 +357,7 @@ pub struct Paths {
     names: Vec<String>,
     ids: HashMap<(PathId, u32), PathId>,
     /// The ways below two others to an element, by its name and the print of its class attribute: rows are built alike.
-    known: HashMap<(PathId, PathId, LocalName, u64), (PathId, PathId)>,
+    known: HashMap<(PathId, PathId, Name, u64), (PathId, PathId)>,
     /// Of each path: the path above and the last step.
     list: Vec<(PathId, u32)>,
     /// Of each path: its steps.

@@ -3,14 +3,13 @@
 use std::cell::OnceCell;
 
 use foldhash::HashSet;
-use html5ever::LocalName;
 
 use super::features::sample;
 use super::lcs;
 use super::leaf::class_step;
 use super::template::{Part, Variant};
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
 /// pages of the same template and rejects 98 % of pages of other sites (learn-notes 3).
@@ -68,7 +67,7 @@ fn known_steps(variant: &Variant) -> HashSet<&str> {
 /// classes are those of the template, word for word.
 struct Sought<'a> {
     kind: TokenKind,
-    name: Option<LocalName>,
+    name: Option<Name>,
     classes: &'a [String],
     written: String,
 }
@@ -80,7 +79,7 @@ impl<'a> Sought<'a> {
             Mark::Close(tag) => (TokenKind::Close, Some(tag), &[][..]),
             Mark::Text => (TokenKind::Text, None, &[][..]),
         };
-        Sought { kind, name: tag.map(LocalName::from), classes, written: classes.join(" ") }
+        Sought { kind, name: tag.map(Name::from), classes, written: classes.join(" ") }
     }
 
     /// Kind and tag are those of the token.
@@ -107,7 +106,7 @@ struct Looks<'t> {
 #[derive(PartialEq)]
 struct Look<'t> {
     kind: TokenKind,
-    name: Option<&'t LocalName>,
+    name: Option<&'t Name>,
     class: &'t str,
     is_first: bool,
 }

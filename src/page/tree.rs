@@ -7,6 +7,9 @@ use html5ever::{LocalName, local_name};
 
 use super::{build, json};
 
+/// The name of a tag or an attribute: as cheap to compare as a number.
+pub type Name = LocalName;
+
 /// A node's place in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);

@@ -4,11 +4,10 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
-use html5ever::LocalName;
 
 use crate::induce::names::Stated;
 use crate::page::tokens::{Span, Tokens};
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// Downward tag paths are this long at most; longer ones tell rows apart that a reader calls alike (learn-notes 2.1).
 const MAX_PATH: u8 = 4;
@@ -135,7 +134,7 @@ impl Looks {
     fn new(tokens: &Tokens<'_>, root: NodeId) -> Looks {
         let tree = tokens.tree;
         let count = (tree.end(root).0 - root.0) as usize;
-        let mut tag_ids: HashMap<&LocalName, Tag> = HashMap::new();
+        let mut tag_ids: HashMap<&Name, Tag> = HashMap::new();
         let mut class_ids: HashMap<&str, u32> = HashMap::new();
         let mut class_sets = Sets::default();
         let no_class = class_sets.intern(Vec::new());
