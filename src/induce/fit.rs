@@ -176,7 +176,12 @@ struct Fitter<'v, 't> {
     repeats: Vec<PathId>,
     paths: Paths,
     qualities: HashMap<Span, f64>,
+    /// Rows as they were read, where they are few and each is asked for again.
+    kept: Option<HashMap<Span, Read>>,
 }
+
+/// A row's quality, its leaves, and of each column which of them.
+type Read = (f64, Vec<Leaf>, Vec<Option<usize>>);
 
 impl<'v, 't> Fitter<'v, 't> {
     fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
@@ -187,7 +192,7 @@ impl<'v, 't> Fitter<'v, 't> {
     fn knowing(variant: &Variant, view: &'v View<'t>, mut paths: Paths) -> Fitter<'v, 't> {
         let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
         let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
-        Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new() }
+        Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new(), kept: None }
     }
 
     fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
@@ -204,8 +209,12 @@ impl<'v, 't> Fitter<'v, 't> {
         if let Some(&known) = self.qualities.get(&span) {
             return known;
         }
-        let quality = self.read(span).map_or(0.0, |(quality, _, _)| quality);
+        let read = self.read(span);
+        let quality = read.as_ref().map_or(0.0, |(quality, _, _)| *quality);
         self.qualities.insert(span, quality);
+        if let (Some(kept), Some(read)) = (&mut self.kept, read) {
+            kept.insert(span, read);
+        }
         quality
     }
 
@@ -223,8 +232,8 @@ impl<'v, 't> Fitter<'v, 't> {
         self.aligner.columns.len() * 3
     }
 
-    /// A row's quality, its leaves, and which of them is in which column. Nothing where there are too many leaves.
-    fn read(&mut self, span: Span) -> Option<(f64, Vec<Leaf>, Vec<Option<usize>>)> {
+    /// Nothing where there are too many leaves.
+    fn read(&mut self, span: Span) -> Option<Read> {
         let most = self.most_leaves();
         let leaves = self.leaves(span, MAX_LEAVES.min(most + 1));
         if leaves.len() > most {

@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::profile::value_type;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::tree::Collapsed;
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// Attributes that carry values a person may want; `Text` is the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -170,13 +170,8 @@ impl Way {
     }
 
     pub fn enter(&mut self, tree: &Tree, node: NodeId, paths: &mut Paths) {
-        let (path, class_path) = self.here();
-        let tag = paths.step(tree.tag(node));
-        let path = paths.below_step(path, tag);
-        let is_bare = self.open.is_empty() && self.one_root || tree.class(node).is_none();
-        let step = if is_bare { tag } else { paths.look(tree, node, tag) };
-        let class_path = paths.below_step(class_path, step);
-        self.open.push((path, class_path));
+        let is_bare = self.open.is_empty() && self.one_root;
+        self.open.push(paths.below_element(self.here(), tree, node, is_bare));
     }
 
     /// Lines of a listing may close what they did not open: then nothing is open.
@@ -304,13 +299,23 @@ pub fn shown<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
     }
 }
 
+/// Where an attribute stands in [`ATTRIBUTES`].
+fn place_of(name: &str) -> Option<usize> {
+    ATTRIBUTES.iter().position(|kind| kind.attribute() == name)
+}
+
 fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), at: u32, leaves: &mut Vec<Leaf>) {
-    let Some(element) = tree.element(node).filter(|element| !element.attributes.is_empty()) else { return };
+    let Some(element) = tree.element(node) else { return };
     let mut values = [None; ATTRIBUTES.len()];
-    for (name, value) in &element.attributes {
-        if let Some(place) = ATTRIBUTES.iter().position(|kind| kind.attribute() == &**name) {
+    let mut any = false;
+    for (name, value) in element.attributes() {
+        if let Some(place) = place_of(name) {
             values[place].get_or_insert(value);
+            any = true;
         }
+    }
+    if !any {
+        return;
     }
     for (kind, value) in ATTRIBUTES.into_iter().zip(values) {
         let Some(value) = value else { continue };
@@ -351,6 +356,8 @@ pub struct Paths {
     looks: HashMap<String, Vec<(u32, u32)>>,
     names: Vec<String>,
     ids: HashMap<(PathId, u32), PathId>,
+    /// The ways below two others to an element, by its name and the print of its class attribute: rows are built alike.
+    known: HashMap<(PathId, PathId, Name, u64), (PathId, PathId)>,
     /// Of each path: the path above and the last step.
     list: Vec<(PathId, u32)>,
     /// Of each path: its steps.
@@ -364,6 +371,7 @@ impl Default for Paths {
             looks: HashMap::new(),
             names: Vec::new(),
             ids: HashMap::new(),
+            known: HashMap::new(),
             list: vec![(PathId::TOP, 0)],
             lengths: vec![0],
         }
@@ -374,6 +382,28 @@ impl Paths {
     pub fn below(&mut self, above: PathId, step: &str) -> PathId {
         let step = self.step(step);
         self.below_step(above, step)
+    }
+
+    /// The ways to an element without and with its classes, from those to its parent. Where it is bare its classes do not
+    /// count.
+    fn below_element(
+        &mut self,
+        (path, class_path): (PathId, PathId),
+        tree: &Tree,
+        node: NodeId,
+        is_bare: bool,
+    ) -> (PathId, PathId) {
+        let Some(name) = tree.name(node) else { return (path, class_path) };
+        let class = tree.class(node).filter(|_| !is_bare);
+        let key = (path, class_path, name.clone(), class.map_or(0, fingerprint));
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let tag = self.step(name);
+        let step = if class.is_none() { tag } else { self.look(tree, node, tag) };
+        let below = (self.below_step(path, tag), self.below_step(class_path, step));
+        self.known.insert(key, below);
+        below
     }
 
     fn step(&mut self, step: &str) -> u32 {

@@ -9,7 +9,7 @@ use super::lcs;
 use super::leaf::class_step;
 use super::template::{Part, Variant};
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
 /// pages of the same template and rejects 98 % of pages of other sites (learn-notes 3).
@@ -23,12 +23,13 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     let mut template = Vec::new();
     flatten(&variant.parts, &mut template);
     template.truncate(MAX_TOKENS);
-    let known = known_steps(variant);
     let rows = sample(rows);
     if rows.is_empty() || template.is_empty() {
         return 0.0;
     }
-    let ratio = |&row: &Span| common(tokens, &template, &known, row) as f64 / template.len() as f64;
+    let mut looks = Looks::new(tokens.tree, variant, template);
+    let length = looks.template.len() as f64;
+    let ratio = |&row: &Span| looks.common(tokens.slice(row)) as f64 / length;
     rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
 }
 
@@ -62,22 +63,99 @@ fn known_steps(variant: &Variant) -> HashSet<&str> {
     paths.flat_map(|(path, _)| path.split('/')).collect()
 }
 
-/// Length of the longest common subsequence of the template and the row.
-fn common(tokens: &Tokens<'_>, template: &[Mark<'_>], known: &HashSet<&str>, row: Span) -> usize {
-    let row = tokens.slice(row);
-    let row = &row[..row.len().min(MAX_TOKENS)];
-    let is_at_home = |token: &Token| known.contains(class_step(tokens.tree, token.node).as_str());
-    let at_home = vec![OnceCell::new(); row.len()];
-    lcs::length(row.len(), template.len(), |i, j| match &template[j] {
-        Mark::Open(tag, classes) => {
-            row[i].kind == TokenKind::Open
-                && tokens.tree.tag(row[i].node) == *tag
-                && (i == 0 && classes.is_empty()
-                    || wears(tokens.tree, row[i].node, classes)
-                    || *at_home[i].get_or_init(|| is_at_home(&row[i])))
+/// A token of the template as it is looked for in many rows: names are compared as numbers, and as a rule an element's
+/// classes are those of the template, word for word.
+struct Sought<'a> {
+    kind: TokenKind,
+    name: Option<Name>,
+    classes: &'a [String],
+    written: String,
+}
+
+impl<'a> Sought<'a> {
+    fn new(mark: Mark<'a>) -> Sought<'a> {
+        let (kind, tag, classes) = match mark {
+            Mark::Open(tag, classes) => (TokenKind::Open, Some(tag), classes),
+            Mark::Close(tag) => (TokenKind::Close, Some(tag), &[][..]),
+            Mark::Text => (TokenKind::Text, None, &[][..]),
+        };
+        Sought { kind, name: tag.map(Name::from), classes, written: classes.join(" ") }
+    }
+
+    /// Kind and tag are those of the token.
+    fn names(&self, tree: &Tree, token: &Token) -> bool {
+        self.kind == token.kind && (self.name.is_none() || tree.name(token.node) == self.name.as_ref())
+    }
+
+    fn is_worn(&self, tree: &Tree, node: NodeId) -> bool {
+        tree.class(node).unwrap_or("") == self.written || wears(tree, node, self.classes)
+    }
+}
+
+/// What tokens look like, and for each look where in the template it stands. Rows have few looks.
+struct Looks<'t> {
+    tree: &'t Tree,
+    variant: &'t Variant,
+    template: Vec<Sought<'t>>,
+    known_steps: OnceCell<HashSet<&'t str>>,
+    seen: Vec<Look<'t>>,
+    /// Of each look: the places of the template that it stands for, a bit each.
+    places: Vec<Vec<u64>>,
+}
+
+#[derive(PartialEq)]
+struct Look<'t> {
+    kind: TokenKind,
+    name: Option<&'t Name>,
+    class: &'t str,
+    is_first: bool,
+}
+
+/// Looks that are remembered from row to row.
+const MAX_LOOKS: usize = 64;
+
+impl<'t> Looks<'t> {
+    fn new(tree: &'t Tree, variant: &'t Variant, template: Vec<Mark<'t>>) -> Looks<'t> {
+        let template = template.into_iter().map(Sought::new).collect();
+        Looks { tree, variant, template, known_steps: OnceCell::new(), seen: Vec::new(), places: Vec::new() }
+    }
+
+    /// Length of the longest common subsequence of the template and the row.
+    fn common(&mut self, row: &[Token]) -> usize {
+        if self.seen.len() > MAX_LOOKS {
+            self.seen.clear();
+            self.places.clear();
         }
-        mark => matches(tokens, mark, row[i].kind, row[i].node),
-    })
+        let row = &row[..row.len().min(MAX_TOKENS)];
+        let looks: Vec<usize> = row.iter().enumerate().map(|(i, token)| self.look(token, i == 0)).collect();
+        lcs::length(self.template.len(), looks.into_iter().map(|look| self.places[look].as_slice()))
+    }
+
+    fn look(&mut self, token: &Token, is_first: bool) -> usize {
+        let is_open = token.kind == TokenKind::Open;
+        let class = if is_open { self.tree.class(token.node).unwrap_or("") } else { "" };
+        let look = Look { kind: token.kind, name: self.tree.name(token.node), class, is_first };
+        if let Some(known) = self.seen.iter().position(|it| *it == look) {
+            return known;
+        }
+        self.seen.push(look);
+        let mut places = vec![0_u64; self.template.len().div_ceil(64)];
+        for (j, sought) in self.template.iter().enumerate() {
+            let same = sought.names(self.tree, token)
+                && (!is_open
+                    || is_first && sought.classes.is_empty()
+                    || sought.is_worn(self.tree, token.node)
+                    || self.is_at_home(token.node));
+            places[j / 64] |= u64::from(same) << (j % 64);
+        }
+        self.places.push(places);
+        self.places.len() - 1
+    }
+
+    fn is_at_home(&self, node: NodeId) -> bool {
+        let known = self.known_steps.get_or_init(|| known_steps(self.variant));
+        known.contains(class_step(self.tree, node).as_str())
+    }
 }
 
 pub(super) fn matches(tokens: &Tokens<'_>, mark: &Mark<'_>, kind: TokenKind, node: NodeId) -> bool {

@@ -213,7 +213,7 @@ impl<'a, 't> Encoder<'a, 't> {
 
 fn attributes(tree: &Tree, token: &Token) -> String {
     let Some(element) = tree.element(token.node) else { return String::new() };
-    element.attributes.iter().map(|(name, value)| format!(" {}={value}", &**name)).collect()
+    element.attributes().map(|(name, value)| format!(" {}={value}", &**name)).collect()
 }
 
 /// Cuts behind each separator, which stays with the chunk before it (Shi definitions 2.3 and 2.4).

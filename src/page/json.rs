@@ -23,7 +23,7 @@ use std::rc::Rc;
 use html5ever::LocalName;
 use serde::de::IgnoredAny;
 
-use super::tree::{Cut, Element, Kind, MAX_NODES, Node, Tree};
+use super::tree::{Contents, Cut, MAX_NODES, Node, NodeKind, Tree};
 
 /// Arrays and objects inside each other, as in serde_json; what stands deeper is left out.
 const MAX_NESTED: usize = 128;
@@ -285,7 +285,8 @@ fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
 
 /// The parts in document order; those of an object by tag.
 fn into_tree(mut parts: Vec<Part>, cut: Option<Cut>) -> Tree {
-    let mut nodes = vec![Node { parent: 0, before: 0, end: 0, kind: Kind::Document }];
+    let mut nodes = vec![Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document }];
+    let mut contents = Contents::default();
     let mut open = vec![Open { node: 0, to_come: vec![0], before: None, class: None }];
     while let Some(around) = open.last_mut() {
         let Some(id) = around.to_come.pop() else {
@@ -300,23 +301,24 @@ fn into_tree(mut parts: Vec<Part>, cut: Option<Cut>) -> Tree {
             parent: around.node,
             before,
             end: node + 1,
-            kind: element(&parts[id as usize], &around.class),
+            kind: element(&parts[id as usize], &around.class, &mut contents),
         });
         if let Some(text) = parts[id as usize].text.take() {
-            nodes.push(Node { parent: node, before: node + 1, end: node + 2, kind: Kind::Text(text) });
+            let kind = NodeKind::Text(contents.add_text(&text));
+            nodes.push(Node { parent: node, before: node + 1, end: node + 2, kind });
         }
         let to_come = inside(&mut parts, id, in_array);
         let part = &parts[id as usize];
         let class = (part.kind == PartKind::Array).then(|| part.tag.clone());
         open.push(Open { node, to_come, before: None, class });
     }
-    Tree { nodes, cut }
+    Tree { nodes, contents, cut }
 }
 
-fn element(part: &Part, class: &Option<LocalName>) -> Kind {
-    let class = class.iter().filter(|_| &*part.tag == ITEM).map(|class| (LocalName::from("class"), (**class).into()));
-    let key = part.key.iter().map(|key| (LocalName::from("key"), (**key).into()));
-    Kind::Element(Element { name: part.tag.clone(), attributes: class.chain(key).collect() })
+fn element(part: &Part, class: &Option<LocalName>, contents: &mut Contents) -> NodeKind {
+    let class = class.iter().filter(|_| &*part.tag == ITEM).map(|class| (LocalName::from("class"), &**class));
+    let key = part.key.iter().map(|key| (LocalName::from("key"), &**key));
+    NodeKind::Element(part.tag.clone(), contents.add_attributes(class.chain(key)))
 }
 
 /// What stands in a part, the last first: by tag in an object, as written in an array, numbered in a row without keys.

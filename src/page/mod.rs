@@ -13,4 +13,4 @@ pub mod xpath;
 
 pub use select::Selector;
 pub use tokens::Tokens;
-pub use tree::{NodeId, Tree};
+pub use tree::{Name, NodeId, Tree};

@@ -4,23 +4,29 @@
 //! character; here they are slices of the page. The tree builder behind it is html5ever's, so a page is read as browsers
 //! read it. References beyond the commonest are left to html5ever's tokenizer, one at a time.
 
+use std::borrow::Cow;
+
 use foldhash::{HashMap, HashMapExt};
+use html5ever::LocalName;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Doctype, Tag, TagKind, Token, TokenSink, TokenSinkResult};
-use html5ever::{Attribute, LocalName, QualName, ns};
 use memchr::{memchr, memchr2};
 
+use super::build::Guard;
 use super::reference::References;
 use super::tree::MAX_ATTRIBUTES;
 
 /// Gives all tokens of the page to the sink. The page has no NUL and no carriage return. Says whether every tag has kept all
 /// its attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, for each is compared with all before it.
-pub(super) fn scan(page: &str, sink: &impl TokenSink) -> bool {
+pub(super) fn scan(page: &str, sink: &Guard<'_>) -> bool {
     let page = StrTendril::from_slice(page.strip_prefix('\u{feff}').unwrap_or(page));
     let names = HashMap::new();
     let references = References::default();
-    let mut scanner = Scanner { text: &page, page: &page, at: 0, sink, names, references, complete: true };
+    let recent = [const { None }; RECENT];
+    let attributes = Vec::new();
+    let mut scanner =
+        Scanner { text: &page, page: &page, at: 0, sink, names, recent, references, attributes, complete: true };
     while scanner.at < page.len() {
         scanner.step();
     }
@@ -29,18 +35,25 @@ pub(super) fn scan(page: &str, sink: &impl TokenSink) -> bool {
     scanner.complete
 }
 
-struct Scanner<'p, S> {
+/// Tags and attributes of an ordinary page, with room between them.
+const RECENT: usize = 128;
+
+struct Scanner<'p, 'n> {
     text: &'p str,
     /// The same, to cut shared slices from.
     page: &'p StrTendril,
     at: usize,
-    sink: &'p S,
+    sink: &'p Guard<'n>,
     names: HashMap<&'p str, LocalName>,
+    /// Names by a cheap hash: the few that a page is made of need no better.
+    recent: [Option<(&'p str, LocalName)>; RECENT],
     references: References,
+    /// Of the tag that is being read.
+    attributes: Vec<(LocalName, Cow<'p, str>)>,
     complete: bool,
 }
 
-impl<'p, S: TokenSink> Scanner<'p, S> {
+impl<'p> Scanner<'p, '_> {
     /// Text up to the next tag, then what begins with `<`.
     fn step(&mut self) {
         let end = self.find(self.at, b'<');
@@ -147,24 +160,25 @@ impl<'p, S: TokenSink> Scanner<'p, S> {
         let bytes = self.text.as_bytes();
         self.at = until(bytes, from, |b| is_space(b) || matches!(b, b'/' | b'>'));
         let name = self.name(from, self.at);
-        let mut tag =
-            Tag { kind, name: name.clone(), self_closing: false, attrs: Vec::new(), had_duplicate_attributes: false };
+        let mut self_closing = false;
+        self.attributes.clear();
         loop {
             self.at = until(bytes, self.at, |b| !is_space(b));
             match &bytes[self.at..] {
                 [] => return,
                 [b'>', ..] => break,
                 [b'/', b'>', ..] => {
-                    tag.self_closing = true;
+                    self_closing = true;
                     self.at += 1;
                     break;
                 }
                 [b'/', ..] => self.at += 1,
-                _ => self.attribute(&mut tag),
+                _ => self.attribute(kind),
             }
         }
         self.at += 1;
-        match self.sink.process_token(Token::TagToken(tag), 0) {
+        let tag = Tag { kind, name: name.clone(), self_closing, attrs: Vec::new(), had_duplicate_attributes: false };
+        match self.sink.process_tag(tag, &self.attributes) {
             TokenSinkResult::Plaintext => self.emit_text(self.text.len(), false),
             TokenSinkResult::RawData(RawKind::Rcdata) => self.emit_text(self.end_of_raw(self.at, &name), true),
             TokenSinkResult::RawData(RawKind::Rawtext) => self.emit_text(self.end_of_raw(self.at, &name), false),
@@ -175,35 +189,34 @@ impl<'p, S: TokenSink> Scanner<'p, S> {
         }
     }
 
-    fn attribute(&mut self, tag: &mut Tag) {
+    fn attribute(&mut self, kind: TagKind) {
         let bytes = self.text.as_bytes();
         let from = self.at;
         // A name may begin with `=`.
         self.at = until(bytes, from + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
         let name_end = self.at;
         self.at = until(bytes, self.at, |b| !is_space(b));
-        let mut value = StrTendril::new();
+        let mut value = Cow::Borrowed("");
         if bytes.get(self.at) == Some(&b'=') {
             self.at = until(bytes, self.at + 1, |b| !is_space(b));
             value = self.value();
         }
         // A tag without its end is dropped: nothing to keep.
-        if self.at == bytes.len() || tag.kind == TagKind::EndTag {
+        if self.at == bytes.len() || kind == TagKind::EndTag {
             return;
         }
-        if tag.attrs.len() >= MAX_ATTRIBUTES {
+        if self.attributes.len() >= MAX_ATTRIBUTES {
             self.complete = false;
             return;
         }
         let name = self.name(from, name_end);
-        if tag.attrs.iter().any(|it| it.name.local == name) {
-            tag.had_duplicate_attributes = true;
-        } else {
-            tag.attrs.push(Attribute { name: QualName::new(None, ns!(), name), value });
+        // Of two with the same name the first counts.
+        if !self.attributes.iter().any(|(it, _)| *it == name) {
+            self.attributes.push((name, value));
         }
     }
 
-    fn value(&mut self) -> StrTendril {
+    fn value(&mut self) -> Cow<'p, str> {
         let bytes = self.text.as_bytes();
         let (from, to, next) = match bytes.get(self.at) {
             Some(&quote @ (b'"' | b'\'')) => {
@@ -217,13 +230,23 @@ impl<'p, S: TokenSink> Scanner<'p, S> {
             }
         };
         self.at = next;
-        let read = self.references.read(&self.text[from..to], true);
-        read.map_or_else(|| self.slice(from, to), |read| StrTendril::from_slice(&read))
+        let text = &self.text[from..to];
+        self.references.read(text, true).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     fn name(&mut self, from: usize, to: usize) -> LocalName {
         let name = &self.text[from..to];
+        let bytes = name.as_bytes();
+        let place =
+            bytes.first().zip(bytes.last()).map_or(0, |(a, z)| usize::from(*a) * 7 + usize::from(*z)) + bytes.len();
+        let recent = &mut self.recent[place % RECENT];
+        if let Some((known, made)) = recent
+            && *known == name
+        {
+            return made.clone();
+        }
         let made = self.names.entry(name).or_insert_with(|| LocalName::from(name.to_ascii_lowercase()));
+        *recent = Some((name, made.clone()));
         made.clone()
     }
 

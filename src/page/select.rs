@@ -53,7 +53,7 @@ impl Selector {
         scope: Option<NodeId>,
     ) -> Option<NodeId> {
         self.with_context(|list, context| {
-            context.scope_element = scope.map(|node| OpaqueElement::new(tree.kind(node)));
+            context.scope_element = scope.map(|node| OpaqueElement::new(&tree.nodes[node.index()]));
             elements.find(|&node| matches_selector_list(list, At { tree, node }, context))
         })
     }
@@ -216,7 +216,7 @@ impl selectors::Element for At<'_> {
     type Impl = Css;
 
     fn opaque(&self) -> OpaqueElement {
-        OpaqueElement::new(self.tree.kind(self.node))
+        OpaqueElement::new(&self.tree.nodes[self.node.index()])
     }
 
     fn parent_element(&self) -> Option<Self> {
@@ -257,7 +257,7 @@ impl selectors::Element for At<'_> {
     }
 
     fn has_local_name(&self, name: &Name) -> bool {
-        self.tree.element(self.node).is_some_and(|element| element.name == name.0)
+        self.tree.element(self.node).is_some_and(|element| *element.name == name.0)
     }
 
     fn has_namespace(&self, _namespace: &Name) -> bool {

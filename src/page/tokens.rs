@@ -3,7 +3,8 @@
 //! Whatever a row of a list is (an element, several siblings, some lines of a listing), it is a stretch of these tokens:
 //! a [`Span`]. Scripts, styles and the like leave no tokens, nor does white space.
 
-use std::cell::OnceCell;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::quality::FixedState;
@@ -48,16 +49,10 @@ pub struct Tokens<'t> {
     spans: Vec<Span>,
     /// `weights[i]` = text weight before token i.
     weights: Vec<u32>,
-    /// Of each token: a fingerprint of its text, 0 for tags. Only learning asks for them.
-    prints: OnceCell<Vec<u64>>,
-    words: OnceCell<Words>,
-}
-
-/// The texts of all tokens, white space collapsed, one behind the other: learning reads each many times.
-struct Words {
-    text: String,
-    /// Of each token: where its words end, and whether blanks stand before and behind them.
-    ends: Vec<(u32, bool, bool)>,
+    /// Of each token: a fingerprint of its text, 0 for tags and for those that nobody has asked for.
+    prints: OnceCell<Vec<Cell<u64>>>,
+    /// Of each token: its text, white space collapsed. Learning reads each many times, applying those of the rows only.
+    words: OnceCell<Vec<OnceCell<Cow<'t, str>>>>,
 }
 
 impl<'t> Tokens<'t> {
@@ -83,13 +78,13 @@ impl<'t> Tokens<'t> {
             let start = tokens.list.len() as u32;
             tokens.spans[at.index()] = Span { start, stop: start };
             match tree.kind(at) {
-                Kind::Element(element) if is_left_out(&element.name) => {
+                Kind::Element(element) if is_left_out(element.name) => {
                     at = tree.end(at);
                     continue;
                 }
                 Kind::Element(element) => {
                     tokens.push(TokenKind::Open, at, (0, 0), 0);
-                    open.push((at, in_pre || is_listing(&element.name)));
+                    open.push((at, in_pre || is_listing(element.name)));
                 }
                 Kind::Text(text) if in_pre => tokens.push_lines(at, text),
                 Kind::Text(text) => tokens.push_text(at, text, 0, text.len()),
@@ -121,8 +116,12 @@ impl<'t> Tokens<'t> {
 
     /// Equal texts have equal prints.
     pub fn print(&self, token: u32) -> u64 {
-        let print = |token: &Token| if token.kind == TokenKind::Text { print(self.raw(token)) } else { 0 };
-        self.prints.get_or_init(|| self.list.iter().map(print).collect())[token as usize]
+        let cell = &self.prints.get_or_init(|| vec![Cell::new(0); self.list.len()])[token as usize];
+        let it = &self.list[token as usize];
+        if cell.get() == 0 && it.kind == TokenKind::Text {
+            cell.set(print(self.raw(it)));
+        }
+        cell.get()
     }
 
     /// The text as it stands in the page, white space and all; `""` for a tag.
@@ -133,29 +132,19 @@ impl<'t> Tokens<'t> {
 
     /// Puts a text token's words behind those that are there.
     pub fn push_words(&self, token: u32, out: &mut Collapsed) {
-        let (words, before, behind) = self.words_and_blanks(token);
-        out.push_collapsed(words, before, behind);
+        let raw = self.raw(&self.list[token as usize]);
+        out.push_collapsed(self.words(token), raw.starts_with(is_blank), raw.ends_with(is_blank));
     }
 
-    /// A text token's words, white space collapsed.
+    /// A text token's words, white space collapsed; `""` for a tag.
     pub fn words(&self, token: u32) -> &str {
-        self.words_and_blanks(token).0
+        let cells = self.words.get_or_init(|| vec![OnceCell::new(); self.list.len()]);
+        cells[token as usize].get_or_init(|| collapsed(self.raw(&self.list[token as usize])))
     }
 
-    /// Bytes of the words of a stretch.
+    /// Bytes that the words of a stretch need at most.
     pub fn words_len(&self, span: Span) -> usize {
-        let words = self.words.get_or_init(|| Words::of(self));
-        let end = |stop: u32| (stop as usize).checked_sub(1).map_or(0, |last| words.ends[last].0);
-        (end(span.stop) - end(span.start)) as usize
-    }
-
-    /// And whether blanks stand before and behind them.
-    fn words_and_blanks(&self, token: u32) -> (&str, bool, bool) {
-        let words = self.words.get_or_init(|| Words::of(self));
-        let place = token as usize;
-        let start = place.checked_sub(1).map_or(0, |before| words.ends[before].0);
-        let (end, before, behind) = words.ends[place];
-        (&words.text[start as usize..end as usize], before, behind)
+        self.slice(span).iter().map(|token| (token.text.1 - token.text.0) as usize).sum()
     }
 
     /// The tokens as a person can read them, one a line.
@@ -221,23 +210,45 @@ impl<'t> Tokens<'t> {
     }
 }
 
-impl Words {
-    fn of(tokens: &Tokens<'_>) -> Words {
-        let mut text = String::new();
-        let mut ends = Vec::with_capacity(tokens.list.len());
-        for token in &tokens.list {
-            let raw = if token.kind == TokenKind::Text { tokens.raw(token) } else { "" };
-            let mut words = Collapsed::behind(text);
-            words.push(raw);
-            text = words.text;
-            ends.push((text.len() as u32, raw.starts_with(is_blank), raw.ends_with(is_blank)));
-        }
-        Words { text, ends }
-    }
+/// As [`collapse`], without a copy where nothing but its ends changes.
+fn collapsed(text: &str) -> Cow<'_, str> {
+    let trimmed = text.trim_matches(is_blank);
+    let bytes = trimmed.as_bytes();
+    let is_plain = |i: usize| match bytes[i] {
+        b' ' => !matches!(bytes[i + 1], b' ' | b'\t'..=b'\r'),
+        b'\t'..=b'\r' => false,
+        byte => byte.is_ascii(),
+    };
+    // Neither the first nor the last is a blank, so there is always a next.
+    if (0..bytes.len()).all(is_plain) { Cow::Borrowed(trimmed) } else { Cow::Owned(collapse(trimmed)) }
 }
 
 /// Length up to the cap, white space collapsed; nothing where there is only white space.
 fn weigh(text: &str) -> Option<u32> {
+    let is_space = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
+    let bytes = text.as_bytes();
+    // Most texts are nothing but the white space between two tags.
+    let start = bytes.iter().position(|&byte| !is_space(byte))?;
+    let (mut length, mut parted) = (0, false);
+    for &byte in &bytes[start..] {
+        if is_space(byte) {
+            parted = true;
+            continue;
+        }
+        if !byte.is_ascii() {
+            length = weigh_beyond_ascii(text);
+            break;
+        }
+        length += 1 + usize::from(parted);
+        parted = false;
+        if length >= MAX_WEIGHT {
+            break;
+        }
+    }
+    (length > 0).then_some(length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF)
+}
+
+fn weigh_beyond_ascii(text: &str) -> usize {
     let mut length = 0;
     for word in text.split(is_blank).filter(|word| !word.is_empty()) {
         length += word.chars().count() + usize::from(length > 0);
@@ -245,7 +256,7 @@ fn weigh(text: &str) -> Option<u32> {
             break;
         }
     }
-    (length > 0).then_some(length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF)
+    length
 }
 
 /// A fingerprint of the words.
@@ -306,6 +317,17 @@ mod tests {
             "<p>a\nb</p><pre>one <b>x</b>\n\ntwo\n</pre>",
             "<p> a b </p> <pre> one <b> x </b> #nl #nl two #nl </pre>",
         );
+    }
+
+    #[test]
+    fn words_are_the_same_with_and_without_a_copy() {
+        for text in
+            ["", " ", "a", " a\n", "a b", "a  b", "a \t b", "a\u{a0}b", " é  e ", "a\u{200b}", "x\u{1c}y", "a \u{a0}b"]
+        {
+            assert_eq!(collapsed(text), collapse(text), "{text:?}");
+            let length = weigh_beyond_ascii(text) as u32;
+            assert_eq!(weigh(text), (length > 0).then_some(length + TEXT_ITSELF), "{text:?}");
+        }
     }
 
     #[test]

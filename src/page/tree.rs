@@ -7,6 +7,9 @@ use html5ever::{LocalName, local_name};
 
 use super::{build, json};
 
+/// The name of a tag or an attribute: as cheap to compare as a number.
+pub type Name = LocalName;
+
 /// A node's place in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
@@ -21,6 +24,7 @@ impl NodeId {
 #[derive(Clone)]
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
+    pub(super) contents: Contents,
     /// The cap that the page reached while it was parsed; what stood beyond it is missing or flattened.
     pub cut: Option<Cut>,
 }
@@ -50,20 +54,36 @@ pub(super) struct Node {
     pub before: u32,
     /// One past the last descendant.
     pub end: u32,
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
-#[derive(Clone)]
-pub enum Kind {
+pub(super) enum NodeKind {
     Document,
-    Element(Element),
-    Text(Box<str>),
+    /// Name, and where its attributes stand.
+    Element(LocalName, Places),
+    /// Where it stands.
+    Text(Places),
 }
 
-#[derive(Clone)]
-pub struct Element {
-    pub name: LocalName,
-    pub attributes: Box<[(LocalName, Box<str>)]>,
+/// What a node is, with what it says.
+#[derive(Clone, Copy)]
+pub enum Kind<'t> {
+    Document,
+    Element(Element<'t>),
+    Text(&'t str),
+}
+
+#[derive(Clone, Copy)]
+pub struct Element<'t> {
+    pub name: &'t LocalName,
+    attributes: &'t [Attribute],
+    contents: &'t Contents,
+}
+
+impl<'t> Element<'t> {
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = (&'t LocalName, &'t str)> {
+        self.attributes.iter().map(move |it| (&it.name, self.contents.text(it.value)))
+    }
 }
 
 impl Tree {
@@ -93,20 +113,35 @@ impl Tree {
         self.nodes.len() == 1
     }
 
-    pub fn kind(&self, node: NodeId) -> &Kind {
-        &self.nodes[node.index()].kind
+    pub fn kind(&self, node: NodeId) -> Kind<'_> {
+        match &self.nodes[node.index()].kind {
+            NodeKind::Document => Kind::Document,
+            NodeKind::Element(name, attributes) => {
+                let contents = &self.contents;
+                Kind::Element(Element { name, attributes: contents.list(*attributes), contents })
+            }
+            NodeKind::Text(text) => Kind::Text(self.contents.text(*text)),
+        }
     }
 
-    pub fn element(&self, node: NodeId) -> Option<&Element> {
+    pub fn element(&self, node: NodeId) -> Option<Element<'_>> {
         match self.kind(node) {
             Kind::Element(element) => Some(element),
             Kind::Document | Kind::Text(_) => None,
         }
     }
 
+    /// The name of an element.
+    pub fn name(&self, node: NodeId) -> Option<&LocalName> {
+        match &self.nodes[node.index()].kind {
+            NodeKind::Element(name, _) => Some(name),
+            NodeKind::Document | NodeKind::Text(_) => None,
+        }
+    }
+
     /// The tag, in lower case unless it is a key of JSON, or `""` for a node that is not an element.
     pub fn tag(&self, node: NodeId) -> &str {
-        self.element(node).map_or("", |element| &element.name)
+        self.name(node).map_or("", |name| name)
     }
 
     /// The text of a text node itself, as it stands.
@@ -118,8 +153,7 @@ impl Tree {
     }
 
     pub fn attribute(&self, node: NodeId, name: &str) -> Option<&str> {
-        let attributes = &self.element(node)?.attributes;
-        attributes.iter().find(|(key, _)| &**key == name).map(|(_, value)| &**value)
+        self.element(node)?.attributes().find(|(key, _)| &***key == name).map(|(_, value)| value)
     }
 
     pub fn classes(&self, node: NodeId) -> impl Iterator<Item = &str> {
@@ -128,8 +162,7 @@ impl Tree {
 
     /// The class attribute as it stands.
     pub fn class(&self, node: NodeId) -> Option<&str> {
-        let attributes = &self.element(node)?.attributes;
-        attributes.iter().find(|(key, _)| *key == local_name!("class")).map(|(_, value)| &**value)
+        self.element(node)?.attributes().find(|(key, _)| **key == local_name!("class")).map(|(_, value)| value)
     }
 
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
@@ -181,7 +214,7 @@ impl Tree {
         let end = self.end(node);
         while at < end {
             match self.kind(at) {
-                Kind::Element(element) if matches!(&*element.name, "script" | "style" | "template" | "noscript") => {
+                Kind::Element(element) if matches!(&**element.name, "script" | "style" | "template" | "noscript") => {
                     at = self.end(at);
                     continue;
                 }
@@ -198,7 +231,8 @@ impl Tree {
 
     /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.
     pub fn side_by_side<'a>(parts: impl IntoIterator<Item = (&'a Tree, NodeId)>) -> Tree {
-        let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: Kind::Document }];
+        let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: NodeKind::Document }];
+        let mut contents = Contents::default();
         let mut before = None;
         for (tree, part) in parts {
             let start = nodes.len() as u32;
@@ -212,12 +246,13 @@ impl Tree {
                 } else {
                     (moved(node.parent), moved(node.before))
                 };
-                nodes.push(Node { parent, before, end: moved(node.end), kind: node.kind.clone() });
+                let kind = contents.copied(&node.kind, &tree.contents);
+                nodes.push(Node { parent, before, end: moved(node.end), kind });
             }
             before = Some(start);
         }
         nodes[0].end = nodes.len() as u32;
-        Tree { nodes, cut: None }
+        Tree { nodes, contents, cut: None }
     }
 
     /// The elements with this tag, in document order.
@@ -236,6 +271,79 @@ impl Tree {
             assert!(self.children(parent).any(|child| child == node));
             if let Some(before) = self.sibling_before(node) {
                 assert_eq!(self.sibling_after(before), Some(node));
+            }
+        }
+    }
+}
+
+/// A stretch of [`Contents`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places {
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Places {
+    pub const NONE: Places = Places { from: 0, to: 0 };
+}
+
+pub(super) struct Attribute {
+    pub name: LocalName,
+    value: Places,
+}
+
+/// All texts, values and attributes of a page, one behind the other: none needs memory of its own.
+#[derive(Default)]
+pub(super) struct Contents {
+    text: String,
+    attributes: Vec<Attribute>,
+}
+
+impl Contents {
+    pub fn with_room(page_bytes: usize) -> Contents {
+        Contents { text: String::with_capacity(page_bytes), attributes: Vec::new() }
+    }
+
+    fn text(&self, places: Places) -> &str {
+        &self.text[places.from as usize..places.to as usize]
+    }
+
+    pub fn list(&self, places: Places) -> &[Attribute] {
+        &self.attributes[places.from as usize..places.to as usize]
+    }
+
+    pub fn add_text(&mut self, text: &str) -> Places {
+        let from = self.text.len() as u32;
+        self.text.push_str(text);
+        Places { from, to: self.text.len() as u32 }
+    }
+
+    pub fn add_attributes<'a>(&mut self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
+        self.extended(Places::NONE, attributes)
+    }
+
+    /// The attributes that stand there, and these.
+    pub fn extended<'a>(&mut self, there: Places, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
+        let from = self.attributes.len() as u32;
+        for place in there.from..there.to {
+            let Attribute { name, value } = &self.attributes[place as usize];
+            let copy = Attribute { name: name.clone(), value: *value };
+            self.attributes.push(copy);
+        }
+        for (name, value) in attributes {
+            let value = self.add_text(value);
+            self.attributes.push(Attribute { name, value });
+        }
+        Places { from, to: self.attributes.len() as u32 }
+    }
+
+    fn copied(&mut self, kind: &NodeKind, from: &Contents) -> NodeKind {
+        match kind {
+            NodeKind::Document => NodeKind::Document,
+            NodeKind::Text(text) => NodeKind::Text(self.add_text(from.text(*text))),
+            NodeKind::Element(name, places) => {
+                let attributes = from.list(*places).iter().map(|it| (it.name.clone(), from.text(it.value)));
+                NodeKind::Element(name.clone(), self.add_attributes(attributes))
             }
         }
     }

@@ -37,7 +37,7 @@ fn stays_within_its_caps(page: &Hostile) {
     for node in tree.subtree(tree.root()).skip(1) {
         let parent = tree.parent(node).expect("every node but the first has a parent");
         depths[node.index()] = depths[parent.index()] + 1;
-        let attributes = tree.element(node).map_or(0, |it| it.attributes.len());
+        let attributes = tree.element(node).map_or(0, |it| it.attributes().len());
         assert!(attributes <= MAX_ATTRIBUTES, "{}: {attributes} attributes", page.name);
     }
     let deepest = depths.into_iter().max().unwrap_or(0);

@@ -29,8 +29,8 @@ pub struct Evidence {
 impl Evidence {
     /// `others` are further list pages of the same kind.
     pub fn new(list: &View<'_>, others: &[View<'_>], details: &[View<'_>]) -> Evidence {
-        let others: Vec<&Tokens<'_>> = others.iter().map(|view| &view.tokens).collect();
-        let pages: Vec<&Tokens<'_>> = details.iter().map(|view| &view.tokens).collect();
+        let others: Vec<&Tokens<'_>> = others.iter().map(|view| &*view.tokens).collect();
+        let pages: Vec<&Tokens<'_>> = details.iter().map(|view| &*view.tokens).collect();
         let slot = slot::table_slot(&list.tokens, &others);
         let mut extracts = observe::observe(&list.tokens, slot, &others, &pages);
         if pages.len() == 1 {

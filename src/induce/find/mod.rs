@@ -93,12 +93,10 @@ pub fn row_sets(view: &View<'_>) -> Vec<RowSet> {
     found.sets
 }
 
-/// The records of several siblings under these parents.
-pub fn groups_under(view: &View<'_>, parents: &[NodeId]) -> Vec<Vec<Span>> {
+/// The records of several siblings under one parent.
+pub fn groups_under(view: &View<'_>, parent: NodeId) -> Vec<Vec<Span>> {
     let mut found = Found::new(view);
-    for &parent in parents {
-        groups::find(view, &siblings::Items::of(view, parent), &mut found);
-    }
+    groups::find(view, &siblings::Items::of(view, parent), &mut found);
     found.sets.into_iter().map(|set| set.rows).collect()
 }
 

@@ -1,12 +1,13 @@
 //! What a node looks like from above: its tag, its classes, and the tag paths that lead down from it.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 
 use crate::induce::names::Stated;
 use crate::page::tokens::{Span, Tokens};
-use crate::page::{NodeId, Tree};
+use crate::page::{Name, NodeId, Tree};
 
 /// Downward tag paths are this long at most; longer ones tell rows apart that a reader calls alike (learn-notes 2.1).
 const MAX_PATH: u8 = 4;
@@ -21,7 +22,7 @@ pub const TEXT: Tag = 0;
 
 /// A page with the shapes of its nodes.
 pub struct View<'t> {
-    pub tokens: Tokens<'t>,
+    pub tokens: Rc<Tokens<'t>>,
     /// Found when first asked for: who knows where the rows are never asks.
     looks: OnceCell<Looks>,
     /// Each list of the page may ask for it.
@@ -30,6 +31,8 @@ pub struct View<'t> {
 
 /// Tag, shape and classes of each node, as numbers.
 struct Looks {
+    /// The node that they begin with.
+    first: usize,
     tags: Vec<Tag>,
     shapes: Vec<u32>,
     classes: Vec<u32>,
@@ -39,11 +42,17 @@ struct Looks {
 
 impl<'t> View<'t> {
     pub fn new(tree: &'t Tree) -> View<'t> {
-        View { tokens: Tokens::new(tree), looks: OnceCell::new(), stated: OnceCell::new() }
+        View { tokens: Rc::new(Tokens::new(tree)), looks: OnceCell::new(), stated: OnceCell::new() }
+    }
+
+    /// The same page, of which only this node and what stands in it will be looked at.
+    pub fn only(&self, node: NodeId) -> View<'t> {
+        let looks = OnceCell::from(Looks::new(&self.tokens, node));
+        View { tokens: Rc::clone(&self.tokens), looks, stated: OnceCell::new() }
     }
 
     fn looks(&self) -> &Looks {
-        self.looks.get_or_init(|| Looks::new(&self.tokens))
+        self.looks.get_or_init(|| Looks::new(&self.tokens, self.tree().root()))
     }
 
     /// What structured data and forms say of the page's values.
@@ -56,12 +65,12 @@ impl<'t> View<'t> {
     }
 
     pub fn tag(&self, node: NodeId) -> Tag {
-        self.looks().tags[node.index()]
+        self.looks().tags[self.looks().place(node)]
     }
 
     /// Equal numbers mean equal sets of classes.
     pub fn class_set(&self, node: NodeId) -> u32 {
-        self.looks().classes[node.index()]
+        self.looks().classes[self.looks().place(node)]
     }
 
     pub fn shape_len(&self, node: NodeId) -> usize {
@@ -102,7 +111,7 @@ impl<'t> View<'t> {
         let mut seen: HashMap<(Tag, u32, u32), u32> = HashMap::new();
         let mut clusters = Vec::with_capacity(nodes.len());
         for &node in nodes {
-            let key = (self.tag(node), self.looks().shapes[node.index()], self.class_set(node));
+            let key = (self.tag(node), self.looks().shape(node), self.class_set(node));
             let cluster = *seen.entry(key).or_insert_with(|| {
                 let near = leaders.iter().enumerate().map(|(i, &leader)| (self.alike(leader, node), i));
                 let best = near.fold((0.0, 0), |best, it| if it.0 > best.0 { it } else { best });
@@ -122,19 +131,25 @@ impl<'t> View<'t> {
 }
 
 impl Looks {
-    fn new(tokens: &Tokens<'_>) -> Looks {
+    fn new(tokens: &Tokens<'_>, root: NodeId) -> Looks {
         let tree = tokens.tree;
-        let mut tag_ids: HashMap<&str, Tag> = HashMap::from_iter([("", TEXT)]);
+        let count = (tree.end(root).0 - root.0) as usize;
+        let mut tag_ids: HashMap<&Name, Tag> = HashMap::new();
         let mut class_ids: HashMap<&str, u32> = HashMap::new();
         let mut class_sets = Sets::default();
+        let no_class = class_sets.intern(Vec::new());
         // Equal attributes are equal sets: as a rule a page has few.
         let mut known: HashMap<&str, u32> = HashMap::new();
-        let mut tags = Vec::with_capacity(tree.len());
-        let mut classes = Vec::with_capacity(tree.len());
-        for node in tree.subtree(tree.root()) {
-            let next = tag_ids.len() as Tag;
-            tags.push(*tag_ids.entry(tree.tag(node)).or_insert(next));
-            let set = *known.entry(tree.class(node).unwrap_or("")).or_insert_with(|| {
+        let mut tags = Vec::with_capacity(count);
+        let mut classes = Vec::with_capacity(count);
+        for node in tree.subtree(root) {
+            let next = TEXT + 1 + tag_ids.len() as Tag;
+            tags.push(tree.name(node).map_or(TEXT, |name| *tag_ids.entry(name).or_insert(next)));
+            let Some(class) = tree.class(node) else {
+                classes.push(no_class);
+                continue;
+            };
+            let set = *known.entry(class).or_insert_with(|| {
                 let number = |class| {
                     let next = class_ids.len() as u32;
                     *class_ids.entry(class).or_insert(next)
@@ -143,35 +158,44 @@ impl Looks {
             });
             classes.push(set);
         }
-        let (shapes, shape_sets) = shapes_of(tokens, &tags);
-        Looks { tags, shapes, classes, shape_sets, class_sets }
+        let (shapes, shape_sets) = shapes_of(tokens, root, &tags);
+        Looks { first: root.index(), tags, shapes, classes, shape_sets, class_sets }
+    }
+
+    fn place(&self, node: NodeId) -> usize {
+        node.index() - self.first
+    }
+
+    fn shape(&self, node: NodeId) -> u32 {
+        self.shapes[self.place(node)]
     }
 
     fn shape_len(&self, node: NodeId) -> usize {
-        self.shape_sets.get(self.shapes[node.index()]).len()
+        self.shape_sets.get(self.shape(node)).len()
     }
 
     fn shape_overlap(&self, a: NodeId, b: NodeId) -> f64 {
-        self.shape_sets.jaccard(self.shapes[a.index()], self.shapes[b.index()])
+        self.shape_sets.jaccard(self.shape(a), self.shape(b))
     }
 }
 
 /// Bottom up: a node's paths are its tag, and its tag before each shorter path of a child.
-fn shapes_of(tokens: &Tokens<'_>, tags: &[Tag]) -> (Vec<u32>, Sets) {
+fn shapes_of(tokens: &Tokens<'_>, root: NodeId, tags: &[Tag]) -> (Vec<u32>, Sets) {
     let tree = tokens.tree;
     let mut paths = Paths::default();
     let mut sets = Sets::default();
-    let mut shapes = vec![0; tree.len()];
-    let mut below: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
-    for node in tree.subtree(tree.root()).rev() {
+    let mut shapes = vec![0; tags.len()];
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); tags.len()];
+    for node in tree.subtree(root).rev() {
+        let place = node.index() - root.index();
         let span = tokens.span(node);
         if span.start == span.stop {
             continue;
         }
-        let mut inside = std::mem::take(&mut below[node.index()]);
+        let mut inside = std::mem::take(&mut below[place]);
         inside.sort_unstable();
         inside.dedup();
-        let tag = tags[node.index()];
+        let tag = tags[place];
         let mut set = vec![paths.before(tag, None)];
         for shape in inside {
             for &path in sets.get(shape) {
@@ -181,9 +205,9 @@ fn shapes_of(tokens: &Tokens<'_>, tags: &[Tag]) -> (Vec<u32>, Sets) {
             }
         }
         let shape = sets.intern(set);
-        shapes[node.index()] = shape;
-        if let Some(parent) = tree.parent(node) {
-            below[parent.index()].push(shape);
+        shapes[place] = shape;
+        if let Some(parent) = tree.parent(node).filter(|_| node != root) {
+            below[parent.index() - root.index()].push(shape);
         }
     }
     (shapes, sets)

@@ -95,18 +95,26 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &Element) -> Opt
     let enough = |count: usize| count >= MIN_ROWS && count as f64 >= ENOUGH * f64::from(variant.rows);
     let mut parents: Vec<NodeId> = heads.into_iter().filter(|&(_, count)| enough(count)).map(|(it, _)| it).collect();
     parents.sort_unstable();
-    let mut sets: Vec<(f64, Vec<Span>)> =
-        groups_under(view, &parents).into_iter().map(|rows| (fitter.glance(&rows).0, rows)).collect();
+    let begins = |row: &Span| {
+        let node = view.tokens.list[row.start as usize].node;
+        tree.tag(node) == head.tag && is_known(tree, head, node)
+    };
+    // A list that is cut elsewhere fits worse, and is not worth reading.
+    let lists = parents.into_iter().flat_map(|parent| groups_under(&view.only(parent), parent));
+    let lists = lists.filter(|rows| rows.first().is_some_and(begins));
+    fitter.kept = Some(HashMap::new());
+    let mut sets: Vec<(f64, Vec<Span>)> = lists.into_iter().map(|rows| (fitter.glance(&rows).0, rows)).collect();
     sets.sort_by(|a, b| b.0.total_cmp(&a.0));
     sets.truncate(MAX_READ);
     let gains: Vec<(f64, Vec<Span>)> = sets.iter().map(|(_, rows)| fitter.gain(rows, variant.floor)).collect();
     let (_, best) = gains.into_iter().reduce(|best, it| if it.0 > best.0 { it } else { best })?;
-    let mut read = |span: Span| {
-        let (quality, leaves, cells) = fitter.read(span)?;
+    let mut kept = fitter.kept.take()?;
+    let read = |span: Span| {
+        let (quality, leaves, cells) = kept.remove(&span)?;
         let node = view.tokens.list[span.start as usize].node;
         (quality >= MIN_QUALITY).then_some(Seen { node, span, quality, leaves, cells })
     };
-    best.into_iter().map(&mut read).collect()
+    best.into_iter().map(read).collect()
 }
 
 /// The elements that fit, in page order: those with the root's tag and one of its classes, and those with the tag that
@@ -300,7 +308,7 @@ mod tests {
     }
 
     /// The largest page of the corpus that is tried here: tests are built without optimisation.
-    const MAX_BYTES: usize = 150 * 1024;
+    const MAX_BYTES: usize = 400 * 1024;
 
     /// Lists of several kinds of rows, of which the two ways may each take a little more or less (66 pages, today one).
     const MAX_APART: usize = 1;

@@ -97,7 +97,7 @@ fn label(tree: &Tree, field: NodeId, labels: &HashMap<&str, NodeId>) -> Option<S
 
 fn source(tree: &Tree, script: NodeId) -> String {
     let text = |node: NodeId| match tree.kind(node) {
-        Kind::Text(text) => Some(&**text),
+        Kind::Text(text) => Some(text),
         Kind::Element(_) | Kind::Document => None,
     };
     tree.subtree(script).filter_map(text).collect()

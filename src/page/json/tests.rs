@@ -4,8 +4,8 @@ use crate::page::NodeId;
 fn source(tree: &Tree, node: NodeId) -> String {
     let inside: String = tree.children(node).map(|child| source(tree, child)).collect();
     let Some(element) = tree.element(node) else { return tree.own_text(node).map_or(inside, str::to_owned) };
-    let attributes: String = element.attributes.iter().map(|(name, value)| format!(" {}={value}", &**name)).collect();
-    format!("<{}{attributes}>{inside}</{}>", &*element.name, &*element.name)
+    let attributes: String = element.attributes().map(|(name, value)| format!(" {}={value}", &**name)).collect();
+    format!("<{}{attributes}>{inside}</{}>", &**element.name, &**element.name)
 }
 
 fn check(json: &str, expected: &str) {

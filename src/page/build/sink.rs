@@ -1,0 +1,355 @@
+//! What html5ever's tree builder builds into: nodes by number, texts and attributes behind one another.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+use foldhash::HashMap;
+use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tendril::StrTendril;
+use html5ever::{Attribute, ExpandedName, LocalName, QualName, local_name, ns};
+
+use super::super::tree::{Contents, Cut, MAX_ATTRIBUTES, Node, NodeKind, Places, Tree};
+use super::names::Names;
+
+const NONE: u32 = u32::MAX;
+
+struct Draft<'n> {
+    parent: u32,
+    first: u32,
+    last: u32,
+    before: u32,
+    after: u32,
+    depth: u32,
+    kind: DraftKind<'n>,
+}
+
+enum DraftKind<'n> {
+    /// The document, template contents, comments and processing instructions: nothing that is kept but the first.
+    Other,
+    Element(&'n QualName, Places),
+    Text(StrTendril),
+}
+
+/// Copied by the builder at every turn.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Handle<'n> {
+    id: u32,
+    name: Option<&'n QualName>,
+}
+
+pub(super) struct Sink<'n> {
+    nodes: RefCell<Vec<Draft<'n>>>,
+    names: &'n Names,
+    known: RefCell<HashMap<QualName, &'n QualName>>,
+    contents: RefCell<Contents>,
+    /// The attributes of the tag that is being built, which the builder is not told of, and its name.
+    untold: Cell<Option<(LocalName, Places)>>,
+    /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
+    pub depth: Cell<u32>,
+    pub cut: Cell<Option<Cut>>,
+}
+
+impl<'n> Draft<'n> {
+    fn new(kind: DraftKind<'n>) -> Draft<'n> {
+        Draft { parent: NONE, first: NONE, last: NONE, before: NONE, after: NONE, depth: 0, kind }
+    }
+}
+
+impl<'n> Sink<'n> {
+    pub fn new(names: &'n Names, page_bytes: usize) -> Sink<'n> {
+        let mut nodes = Vec::with_capacity(page_bytes / BYTES_A_NODE + 8);
+        nodes.push(Draft::new(DraftKind::Other));
+        Sink {
+            nodes: RefCell::new(nodes),
+            names,
+            known: RefCell::default(),
+            contents: RefCell::new(Contents::with_room(page_bytes)),
+            untold: Cell::new(None),
+            depth: Cell::new(0),
+            cut: Cell::new(None),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.borrow().len()
+    }
+
+    /// Keeps the attributes of a tag. What the builder makes of the tag can be told by their places alone.
+    pub fn keep<'a>(&self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
+        self.contents.borrow_mut().add_attributes(attributes)
+    }
+
+    /// The next element with this name has these attributes, though the builder will say that it has none.
+    pub fn expect(&self, untold: Option<(LocalName, Places)>) {
+        self.untold.set(untold);
+    }
+
+    /// The page, in document order.
+    pub fn tree(self) -> Tree {
+        in_document_order(self.nodes.into_inner(), self.contents.into_inner())
+    }
+
+    /// The name as all elements with it hold it.
+    fn shared(&self, name: QualName) -> &'n QualName {
+        let mut known = self.known.borrow_mut();
+        if let Some(known) = known.get(&name) {
+            return known;
+        }
+        let made = self.names.keep(name.clone());
+        known.insert(name, made);
+        made
+    }
+
+    fn attributes_of(&self, name: &QualName, told: &[Attribute]) -> Places {
+        if let [only] = told
+            && let Some(places) = places_in(only)
+        {
+            return places;
+        }
+        if !told.is_empty() {
+            return self.keep(told.iter().map(|it| (it.name.local.clone(), &*it.value)));
+        }
+        match self.untold.take() {
+            Some((tag, places)) if tag == name.local && name.ns == ns!(html) => places,
+            other => {
+                self.untold.set(other);
+                Places::NONE
+            }
+        }
+    }
+
+    fn create(&self, kind: DraftKind<'n>) -> u32 {
+        let mut nodes = self.nodes.borrow_mut();
+        nodes.push(Draft::new(kind));
+        u32::try_from(nodes.len() - 1).expect("the node cap is far below u32::MAX")
+    }
+
+    fn detach(&self, id: u32) {
+        let mut nodes = self.nodes.borrow_mut();
+        let Draft { parent, before, after, .. } = nodes[id as usize];
+        if before != NONE {
+            nodes[before as usize].after = after;
+        }
+        if after != NONE {
+            nodes[after as usize].before = before;
+        }
+        if parent != NONE {
+            let parent = &mut nodes[parent as usize];
+            if parent.first == id {
+                parent.first = after;
+            }
+            if parent.last == id {
+                parent.last = before;
+            }
+        }
+        let node = &mut nodes[id as usize];
+        (node.parent, node.before, node.after) = (NONE, NONE, NONE);
+    }
+
+    /// Puts `child` under `parent`, before `sibling` or last.
+    fn insert(&self, parent: u32, sibling: u32, child: NodeOrText<Handle<'n>>) {
+        if let NodeOrText::AppendNode(handle) = &child
+            && self.nodes.borrow()[handle.id as usize].parent != NONE
+        {
+            self.detach(handle.id);
+        }
+        let mut nodes = self.nodes.borrow_mut();
+        let before = if sibling == NONE { nodes[parent as usize].last } else { nodes[sibling as usize].before };
+        let id = match child {
+            NodeOrText::AppendText(text) => {
+                if let Some(Draft { kind: DraftKind::Text(there), .. }) = nodes.get_mut(before as usize) {
+                    there.push_tendril(&text);
+                    return;
+                }
+                nodes.push(Draft::new(DraftKind::Text(text)));
+                u32::try_from(nodes.len() - 1).expect("the node cap is far below u32::MAX")
+            }
+            NodeOrText::AppendNode(handle) => handle.id,
+        };
+        let depth = nodes[parent as usize].depth + 1;
+        let node = &mut nodes[id as usize];
+        (node.parent, node.before, node.after, node.depth) = (parent, before, sibling, depth);
+        let is_element = matches!(node.kind, DraftKind::Element(..));
+        if before != NONE {
+            nodes[before as usize].after = id;
+        } else {
+            nodes[parent as usize].first = id;
+        }
+        if sibling != NONE {
+            nodes[sibling as usize].before = id;
+        } else {
+            nodes[parent as usize].last = id;
+        }
+        self.depth.set(if is_element { depth } else { depth - 1 });
+    }
+}
+
+/// Pages of the corpus have a node in 20 to 60 bytes.
+const BYTES_A_NODE: usize = 32;
+
+/// One attribute that stands for all of a tag's: no tag can have one without a name.
+pub(super) fn standing_for(places: Places) -> Attribute {
+    let mut value = StrTendril::new();
+    for number in [places.from, places.to - places.from] {
+        for digit in 0..DIGITS {
+            value.push_char(char::from((number >> (7 * digit) & 0x7f) as u8));
+        }
+    }
+    Attribute { name: QualName::new(None, ns!(), local_name!("")), value }
+}
+
+/// Of base 128, low ones first: two numbers of four digits fit into a tendril without memory of its own.
+const DIGITS: usize = 4;
+/// Places from here on have too many digits.
+pub(super) const MOST_STANDING: u32 = 1 << (7 * DIGITS);
+
+fn places_in(attribute: &Attribute) -> Option<Places> {
+    if attribute.name.local != local_name!("") {
+        return None;
+    }
+    let number = |digits: &[u8]| digits.iter().rev().fold(0, |number, &digit| number << 7 | u32::from(digit));
+    let (from, count) = attribute.value.as_bytes().split_at_checked(DIGITS)?;
+    let from = number(from);
+    Some(Places { from, to: from + number(count) })
+}
+
+impl<'n> TreeSink for Sink<'n> {
+    type Handle = Handle<'n>;
+    type Output = Sink<'n>;
+    type ElemName<'a>
+        = ExpandedName<'a>
+    where
+        Self: 'a;
+
+    fn finish(self) -> Sink<'n> {
+        self
+    }
+
+    fn parse_error(&self, _message: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle<'n> {
+        Handle { id: 0, name: None }
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle<'n>) -> ExpandedName<'a> {
+        target.name.expect("the builder asks only for names of elements").expanded()
+    }
+
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle<'n> {
+        let name = self.shared(name);
+        let places = self.attributes_of(name, &attributes);
+        Handle { id: self.create(DraftKind::Element(name, places)), name: Some(name) }
+    }
+
+    fn create_comment(&self, _text: StrTendril) -> Handle<'n> {
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn create_pi(&self, _target: StrTendril, _data: StrTendril) -> Handle<'n> {
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn append(&self, parent: &Handle<'n>, child: NodeOrText<Handle<'n>>) {
+        self.insert(parent.id, NONE, child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Handle<'n>, previous: &Handle<'n>, child: NodeOrText<Handle<'n>>) {
+        let has_parent = self.nodes.borrow()[element.id as usize].parent != NONE;
+        if has_parent {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
+        }
+    }
+
+    fn append_doctype_to_document(&self, _name: StrTendril, _public: StrTendril, _system: StrTendril) {}
+
+    fn get_template_contents(&self, _target: &Handle<'n>) -> Handle<'n> {
+        // A template's contents are not part of the page: they go under a node that hangs nowhere.
+        Handle { id: self.create(DraftKind::Other), name: None }
+    }
+
+    fn same_node(&self, x: &Handle<'n>, y: &Handle<'n>) -> bool {
+        x.id == y.id
+    }
+
+    fn set_quirks_mode(&self, _mode: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &Handle<'n>, new_node: NodeOrText<Handle<'n>>) {
+        // Detached first: a node that moves may itself be the sibling's neighbour.
+        if let NodeOrText::AppendNode(node) = &new_node {
+            self.detach(node.id);
+        }
+        let parent = self.nodes.borrow()[sibling.id as usize].parent;
+        if parent != NONE {
+            self.insert(parent, sibling.id, new_node);
+        }
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle<'n>, attributes: Vec<Attribute>) {
+        let mut nodes = self.nodes.borrow_mut();
+        let DraftKind::Element(_, places) = &mut nodes[target.id as usize].kind else { return };
+        let mut kept = self.contents.borrow_mut();
+        let is_new = |it: &&Attribute| !kept.list(*places).iter().any(|there| there.name == it.name.local);
+        let new: Vec<&Attribute> = attributes.iter().filter(is_new).collect();
+        let room = MAX_ATTRIBUTES - kept.list(*places).len().min(MAX_ATTRIBUTES);
+        if new.len() > room {
+            self.cut.set(Some(Cut::TooManyAttributes));
+        }
+        *places = kept.extended(*places, new.into_iter().take(room).map(|it| (it.name.local.clone(), &*it.value)));
+    }
+
+    fn remove_from_parent(&self, target: &Handle<'n>) {
+        self.detach(target.id);
+    }
+
+    fn reparent_children(&self, node: &Handle<'n>, new_parent: &Handle<'n>) {
+        loop {
+            let first = self.nodes.borrow()[node.id as usize].first;
+            if first == NONE {
+                return;
+            }
+            self.insert(new_parent.id, NONE, NodeOrText::AppendNode(Handle { id: first, name: None }));
+        }
+    }
+}
+
+/// Copies the drafts that hang under the document into document order.
+fn in_document_order(drafts: Vec<Draft<'_>>, mut contents: Contents) -> Tree {
+    let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len());
+    nodes.push(Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document });
+    // (draft, its id here): the chain of open nodes
+    let mut open: Vec<(u32, u32)> = vec![(0, 0)];
+    let mut next = drafts[0].first;
+    let mut before = NONE;
+    loop {
+        if next == NONE {
+            let (draft, id) = open.pop().expect("the document closes last");
+            nodes[id as usize].end = nodes.len() as u32;
+            if open.is_empty() {
+                return Tree { nodes, contents, cut: None };
+            }
+            next = drafts[draft as usize].after;
+            before = id;
+            continue;
+        }
+        let draft = &drafts[next as usize];
+        let kind = match &draft.kind {
+            DraftKind::Element(name, places) => NodeKind::Element(name.local.clone(), *places),
+            DraftKind::Text(text) => NodeKind::Text(contents.add_text(text)),
+            DraftKind::Other => {
+                next = draft.after;
+                continue;
+            }
+        };
+        let id = nodes.len() as u32;
+        let parent = open.last().expect("a node stands in an open one").1;
+        nodes.push(Node { parent, before: if before == NONE { id } else { before }, end: id + 1, kind });
+        if draft.first == NONE {
+            (next, before) = (draft.after, id);
+        } else {
+            open.push((next, id));
+            (next, before) = (draft.first, NONE);
+        }
+    }
+}
