@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
+use pages::Hostile;
 use pieme::extract::extract;
 use pieme::induce::find::View;
 use pieme::induce::{LearnOptions, Method, learn};
@@ -18,6 +19,8 @@ use pieme::page::{Tokens, Tree, charset};
 
 #[path = "../tests/it/hostile/pages.rs"]
 mod pages;
+#[path = "../tests/it/hostile/mixed.rs"]
+mod mixed;
 
 const SIZE: usize = 1_000_000;
 /// Processor seconds after which a page's process is ended.
@@ -34,7 +37,7 @@ fn main() {
         "{:<36} {:>7} {:>7} {:>7} {:>7} {:>7} {:>6} {:>6}",
         "page", "token s", "auto s", "cycle s", "repeat s", "apply s", "MB", "rows"
     );
-    for page in pages::PAGES {
+    for page in all() {
         if words.is_empty() || words.iter().any(|word| page.name.contains(word.as_str())) {
             let program = std::env::current_exe().expect("a running program has a path");
             let status = Command::new(program).env("HOSTILE_PAGE", page.name).status().expect("it starts again");
@@ -45,9 +48,13 @@ fn main() {
     }
 }
 
+fn all() -> impl Iterator<Item = &'static Hostile> {
+    pages::PAGES.iter().chain(mixed::PAGES)
+}
+
 fn one(name: &str) {
     setrlimit(Resource::RLIMIT_CPU, HARD_LIMIT_S, HARD_LIMIT_S).expect("a process may lower its own limit");
-    let page = pages::PAGES.iter().find(|it| it.name == name).expect("the parent names a page of the list");
+    let page = all().find(|it| it.name == name).expect("the parent names a page of the list");
     let bytes = (page.make)(SIZE);
     print!("{name:<36}");
     let mut worst: f64 = 0.0;

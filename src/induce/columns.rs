@@ -95,6 +95,10 @@ impl Recipe {
 
 /// Columns of a template at most, derived ones included.
 const MAX_COLUMNS: usize = 240;
+/// Cells of a list at most, as long as it keeps [`MIN_DERIVED`] columns besides its slots: the fullest of the corpus has 82,000.
+/// Objects in objects, 40 deep, have as many columns as a template may, each with the text of all below it.
+const MAX_CELLS: usize = 100_000;
+const MIN_DERIVED: usize = 8;
 /// An element or line is rolled up when at least this share of the rows has it.
 const MIN_PRESENCE: f64 = 0.3;
 /// Lines of one element, from the start and from the end.
@@ -122,6 +126,7 @@ pub struct Columns {
 
 /// Finds the variant's sources.
 pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mut Paths) -> Columns {
+    let most = (MAX_CELLS / rows.len().max(1)).max(variant.slots.len() + MIN_DERIVED).min(MAX_COLUMNS);
     let places = sample(&(0..rows.len()).collect::<Vec<_>>());
     let rows: Vec<&LaidRow> = places.iter().map(|&place| &rows[place]).collect();
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
@@ -144,7 +149,7 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
         let is_slot = matches!(source, Source::Slot(_));
         // Slots stay even when they say the same; what is derived must say something, and something new.
         let is_new = seen.insert(column_print(values.clone())) && values.flatten().next().is_some();
-        if (is_new || is_slot) && hidden.len() < MAX_COLUMNS {
+        if (is_new || is_slot) && hidden.len() < most {
             hidden.push(!is_slot && !is_category(source, &rows) || is_constant(source, variant));
             variant.sources.push(Some(source.clone()));
             kept.push(j);
@@ -291,6 +296,8 @@ pub struct Filler<'a> {
     ready: Vec<Option<Ready<'a>>>,
     /// Of each source that is about elements: their path.
     paths: Vec<PathId>,
+    /// The elements that sources ask for one by one, and which of the sources: rows have more elements than are asked for.
+    wanted: HashMap<(PathId, u32), Vec<usize>>,
     needs_elements: bool,
     needs_lines: bool,
 }
@@ -309,7 +316,14 @@ impl<'a> Filler<'a> {
             Some(path) => paths.parse(path),
             None => PathId::TOP,
         };
-        Filler { sources, ready, paths: recipes.iter().map(path).collect(), needs_elements, needs_lines }
+        let paths: Vec<PathId> = recipes.iter().map(path).collect();
+        let mut wanted: HashMap<(PathId, u32), Vec<usize>> = HashMap::new();
+        for (i, recipe) in recipes.iter().enumerate() {
+            if let Some(Recipe::Element { nth, .. } | Recipe::Line { nth, .. }) = recipe {
+                wanted.entry((paths[i], *nth)).or_default().push(i);
+            }
+        }
+        Filler { sources, ready, paths, wanted, needs_elements, needs_lines }
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
@@ -326,30 +340,33 @@ impl<'a> Filler<'a> {
         paths: &mut Paths,
     ) -> Vec<Option<Cow<'r, str>>> {
         let Known { mut elements, scanned } = known;
-        elements.push((PathId::TOP, 0, row.span));
+        let mut places: Vec<Option<Span>> = Vec::new();
+        if self.needs_elements {
+            elements.push((PathId::TOP, 0, row.span));
+            places.resize(self.sources.len(), None);
+        }
+        for &(path, nth, span) in &elements {
+            let asking = self.wanted.get(&(path, nth)).into_iter().flatten();
+            asking.for_each(|&source| places[source] = Some(span));
+        }
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
         let lines: Vec<Cow<'r, str>> = lines.into_iter().map(|line| shown(&view.tokens, line)).collect();
         let mut cutter = Cutter { row, scanned, last: None };
-        let places: HashMap<(PathId, u32), Span> =
-            elements.iter().map(|&(path, nth, span)| ((path, nth), span)).collect();
-        let nth_of = |wanted: PathId, nth: u32| places.get(&(wanted, nth)).copied();
         // As a rule the next column asks for the next line.
         let mut lined: Option<(Span, Vec<Span>)> = None;
         let mut coded: Option<coded::Elements> = None;
-        let cell = |((source, &wanted), ready): ((&Option<&'a Source>, &PathId), &'r Option<Ready<'a>>)| match source
-            .as_ref()?
-        {
+        let cell = |(i, source): (usize, &Option<&'a Source>)| match source.as_ref()? {
             Source::Slot(slot) => row.cells.get(*slot).copied().flatten().map(|leaf| row.leaves[leaf].all()),
             Source::Derived(recipe) => match recipe {
                 Recipe::Piece { slot, cut, first, last } => cutter.piece(*slot, cut, *first, *last).map(Cow::Borrowed),
-                Recipe::Element { nth, .. } => Some(shown(&view.tokens, nth_of(wanted, *nth)?)),
+                Recipe::Element { .. } => Some(shown(&view.tokens, places[i]?)),
                 Recipe::Elements { .. } => {
-                    let parts = elements.iter().filter(|&&(path, _, _)| path == wanted);
+                    let parts = elements.iter().filter(|&&(path, _, _)| path == self.paths[i]);
                     let parts: Vec<Cow<'r, str>> = parts.map(|&(_, _, span)| shown(&view.tokens, span)).collect();
                     (!parts.is_empty()).then(|| Cow::Owned(parts.join(LIST)))
                 }
-                Recipe::Line { nth, line, .. } => {
-                    let span = nth_of(wanted, *nth)?;
+                Recipe::Line { line, .. } => {
+                    let span = places[i]?;
                     if lined.as_ref().is_none_or(|(it, _)| *it != span) {
                         lined = Some((span, layout::lines(view, span, false)));
                     }
@@ -359,7 +376,7 @@ impl<'a> Filler<'a> {
                 Recipe::Label { label } => layout::labelled(&lines, label).map(Cow::Owned),
                 Recipe::Class { nth, without, .. } => {
                     let coded = coded.get_or_insert_with(|| coded::elements(view, row.span, paths));
-                    coded::value(view, coded, wanted, *nth, without).map(Cow::Owned)
+                    coded::value(view, coded, self.paths[i], *nth, without).map(Cow::Owned)
                 }
                 Recipe::Heading => row.above.last.as_deref().map(Cow::Borrowed),
                 Recipe::HeadingIn { element } => row.above.level(element).map(Cow::Borrowed),
@@ -367,10 +384,10 @@ impl<'a> Filler<'a> {
                 | Recipe::Joined { .. }
                 | Recipe::Drilled { .. }
                 | Recipe::Css { .. }
-                | Recipe::Pattern { .. } => ready.as_ref()?.value(view, row, paths).map(Cow::Owned),
+                | Recipe::Pattern { .. } => self.ready[i].as_ref()?.value(view, row, paths).map(Cow::Owned),
             },
         };
-        self.sources.iter().zip(&self.paths).zip(&self.ready).map(cell).collect()
+        self.sources.iter().enumerate().map(cell).collect()
     }
 }
 

@@ -64,8 +64,8 @@ pub struct Meter<'v, 't> {
     view: &'v View<'t>,
     page_weight: f64,
     paths: HashMap<(u32, u32), u32>,
-    /// Of each path of the row at hand: how many times it has come. Kept for its room only.
-    ordinals: HashMap<u32, u32>,
+    /// Of each path: how many times it has come in the row at hand. All 0 between rows.
+    ordinals: Vec<u32>,
     marks: MarkMap,
     aside: HashMap<NodeId, bool>,
     named: HashMap<NodeId, bool>,
@@ -78,7 +78,7 @@ impl<'v, 't> Meter<'v, 't> {
             view,
             page_weight,
             paths: HashMap::new(),
-            ordinals: HashMap::new(),
+            ordinals: Vec::new(),
             marks: MarkMap::new(view),
             aside: HashMap::new(),
             named: HashMap::new(),
@@ -129,16 +129,16 @@ impl<'v, 't> Meter<'v, 't> {
 
     fn coverage(&self, rows: &[Span]) -> f64 {
         let mut weights: Vec<f64> = rows.iter().map(|&row| f64::from(self.view.tokens.weight(row))).collect();
-        weights.sort_unstable_by(f64::total_cmp);
-        let most = MAX_ROW_WEIGHT * weights[weights.len() / 2];
+        let middle = weights.len() / 2;
+        let (_, &mut median, _) = weights.select_nth_unstable_by(middle, f64::total_cmp);
+        let most = MAX_ROW_WEIGHT * median;
         weights.iter().map(|weight| weight.min(most)).sum::<f64>() / self.page_weight
     }
 
     /// A slot is a tag path inside the row and how many times it has come before.
     fn slots(&mut self, row: Span, paths: Paths) -> RowSlots {
         let mut open: Vec<(u32, u32)> = Vec::new();
-        self.ordinals.clear();
-        let mut slots = Vec::new();
+        let mut slots: Vec<((u32, u32), u64)> = Vec::new();
         let mut print: u64 = 0;
         for i in row.start..row.stop.min(row.start + MAX_ROW_TOKENS) {
             let token = &self.view.tokens.list[i as usize];
@@ -159,7 +159,10 @@ impl<'v, 't> Meter<'v, 't> {
                 }
                 TokenKind::Text => {
                     let path = open.last().map_or(0, |&(path, _)| path);
-                    let ordinal = self.ordinals.entry(path).or_default();
+                    if self.ordinals.len() <= path as usize {
+                        self.ordinals.resize(self.paths.len() + 1, 0);
+                    }
+                    let ordinal = &mut self.ordinals[path as usize];
                     slots.push(((path, *ordinal), self.view.tokens.print(i)));
                     *ordinal += 1;
                     print = print.rotate_left(7) ^ self.view.tokens.print(i);
@@ -167,6 +170,7 @@ impl<'v, 't> Meter<'v, 't> {
                 TokenKind::Line => {}
             }
         }
+        slots.iter().for_each(|&((path, _), _)| self.ordinals[path as usize] = 0);
         RowSlots { slots, print }
     }
 

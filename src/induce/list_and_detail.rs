@@ -2,7 +2,7 @@
 
 use super::find::details::{self, Evidence, Segmentation, Solver};
 use super::find::{RowSet, View, row_sets};
-use super::leaf::LeafKind;
+use super::leaf::{LeafKind, Paths};
 use super::merge::{self, Address, Words};
 use super::rank::{self, Ranked};
 use super::record_page::{RecordPages, learn_pages};
@@ -83,7 +83,8 @@ fn lists(first: &Tree, further: &[Tree], details: &[View<'_>], options: &LearnOp
         ranked.sort_by_key(|it| it.set.rows.len() != wanted);
     }
     let shown = rank::shown(&view.tokens, ranked, options.top);
-    shown.into_iter().map(|it| candidate(&view, it, &further)).collect()
+    let paths = &mut Paths::default();
+    shown.into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
 }
 
 /// By constraints where all of them can hold, by probability where list and detail pages contradict each other: so the paper

@@ -94,7 +94,8 @@ pub fn learn(pages: &[Tree], options: &LearnOptions) -> Vec<Candidate> {
     let Some((first, further)) = pages.split_first() else { return Vec::new() };
     let view = View::new(first);
     let further: Vec<View<'_>> = further.iter().map(View::new).collect();
-    shown(&view, options).into_iter().map(|it| candidate(&view, it, &further)).collect()
+    let paths = &mut Paths::default();
+    shown(&view, options).into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
 }
 
 /// The first is far enough ahead of the second to be published provisionally, before a person has said yes.
@@ -183,13 +184,20 @@ fn with_last_resort(view: &View<'_>, mut ranked: Vec<Ranked>) -> Vec<Ranked> {
     ranked
 }
 
-fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
-    candidate_by(None, view, ranked, further)
+/// The lists of a page share their ways down: each is numbered once only.
+fn candidate(view: &View<'_>, ranked: Ranked, further: &[View<'_>], paths: &mut Paths) -> Candidate {
+    candidate_by(None, view, ranked, further, paths)
 }
 
 /// As [`candidate`], of rows that are found on further pages by a person's rule.
-fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[View<'_>]) -> Candidate {
-    let (mut template, table) = teach(view, &ranked.set);
+fn candidate_by(
+    rule: Option<Rule>,
+    view: &View<'_>,
+    ranked: Ranked,
+    further: &[View<'_>],
+    paths: &mut Paths,
+) -> Candidate {
+    let (mut template, table) = teach_by(view, &ranked.set, paths);
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
     Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
@@ -197,7 +205,11 @@ fn candidate_by(rule: Option<Rule>, view: &View<'_>, ranked: Ranked, further: &[
 
 /// Rows into a template, and under all of its columns: the one way every teacher takes.
 pub fn teach(view: &View<'_>, set: &RowSet) -> (Template, Table) {
-    let paths = &mut Paths::default();
+    teach_by(view, set, &mut Paths::default())
+}
+
+/// As [`teach`], with ways down that other lists of the page may have numbered already.
+fn teach_by(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Table) {
     let looked_at = sample(&(0..set.rows.len()).collect::<Vec<_>>());
     let looked_at_leaves: Vec<Vec<Leaf>> =
         looked_at.iter().map(|&i| leaves(&view.tokens, set.rows[i], paths)).collect();

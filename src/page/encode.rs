@@ -3,8 +3,9 @@
 //! What repeats in a page depends on what one looks at. IEPAD leaves out classes of tags and calls all text between two
 //! tags the same; Shi et al. keep attributes and words. Either way a symbol remembers the tokens that it stands for.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::tokens::{Span, Token, TokenKind, Tokens};
 use super::tree::{Tree, collapse};
@@ -110,6 +111,8 @@ struct Encoder<'a, 't> {
     encoding: Encoding,
     encoded: Encoded,
     ids: HashMap<String, Symbol>,
+    /// The name of the tag at hand. Kept for its room only: a page has hundreds of thousands of tags, and few names.
+    name: String,
     /// Where the stretch since the last kept tag began, and whether it has text.
     pending: Option<(u32, bool)>,
 }
@@ -117,7 +120,7 @@ struct Encoder<'a, 't> {
 impl<'a, 't> Encoder<'a, 't> {
     fn new(tokens: &'a Tokens<'t>, encoding: Encoding) -> Encoder<'a, 't> {
         let encoded = Encoded { symbols: Vec::new(), spans: Vec::new(), words: Vec::new() };
-        Encoder { tokens, encoding, encoded, ids: HashMap::new(), pending: None }
+        Encoder { tokens, encoding, encoded, ids: HashMap::new(), name: String::new(), pending: None }
     }
 
     fn take(&mut self, place: u32, token: &Token) {
@@ -127,18 +130,20 @@ impl<'a, 't> Encoder<'a, 't> {
                 let span = Span { start: place, stop: place + 1 };
                 let free = MAX_SYMBOLS.saturating_sub(self.encoded.symbols.len());
                 for chunk in chunks(&collapse(self.tokens.raw(token))).take(free) {
-                    self.push(chunk.to_owned(), TokenKind::Text, span);
+                    self.push(chunk, TokenKind::Text, span);
                 }
             }
             TokenKind::Text => self.pending = Some((self.pending.map_or(place, |(start, _)| start), true)),
             TokenKind::Open | TokenKind::Close if TagClass::of(tree.tag(token.node)) == TagClass::Frame => {
                 self.flush(place);
             }
-            TokenKind::Line => self.keep(place, "#nl".to_owned(), TokenKind::Line),
+            TokenKind::Line => self.keep(place, "#nl", TokenKind::Line),
             TokenKind::Close if is_void(tree.tag(token.node)) => self.widen(place),
             TokenKind::Open | TokenKind::Close if self.keeps(tree.tag(token.node)) => {
-                let name = self.tag_name(token);
-                self.keep(place, name, token.kind);
+                let mut name = std::mem::take(&mut self.name);
+                self.write_tag(token, &mut name);
+                self.keep(place, &name, token.kind);
+                self.name = name;
             }
             TokenKind::Open | TokenKind::Close => {
                 self.pending = Some(self.pending.unwrap_or((place, false)));
@@ -157,17 +162,18 @@ impl<'a, 't> Encoder<'a, 't> {
         }
     }
 
-    fn tag_name(&self, token: &Token) -> String {
+    fn write_tag(&self, token: &Token, name: &mut String) {
         let tree = self.tokens.tree;
-        let tag = tree.tag(token.node);
-        match token.kind {
-            TokenKind::Close => format!("</{tag}>"),
-            _ if self.encoding == Encoding::Chunks => format!("<{tag}{}>", attributes(tree, token)),
-            _ => format!("<{tag}>"),
+        name.clear();
+        name.push_str(if token.kind == TokenKind::Close { "</" } else { "<" });
+        name.push_str(tree.tag(token.node));
+        if token.kind != TokenKind::Close && self.encoding == Encoding::Chunks {
+            write_attributes(tree, token, name);
         }
+        name.push('>');
     }
 
-    fn keep(&mut self, place: u32, name: String, kind: TokenKind) {
+    fn keep(&mut self, place: u32, name: &str, kind: TokenKind) {
         let start = self.flush(place);
         self.push(name, kind, Span { start, stop: place + 1 });
     }
@@ -187,7 +193,7 @@ impl<'a, 't> Encoder<'a, 't> {
     fn flush(&mut self, place: u32) -> u32 {
         let Some((start, has_text)) = self.pending.take() else { return place };
         if has_text {
-            self.push("TEXT".to_owned(), TokenKind::Text, Span { start, stop: place });
+            self.push("TEXT", TokenKind::Text, Span { start, stop: place });
             return place;
         }
         let opens = self.encoded.symbols.last().is_some_and(|&last| self.encoded.is_open(last));
@@ -200,20 +206,25 @@ impl<'a, 't> Encoder<'a, 't> {
         }
     }
 
-    fn push(&mut self, name: String, kind: TokenKind, span: Span) {
-        let next = self.encoded.words.len() as Symbol;
-        let symbol = *self.ids.entry(name.clone()).or_insert(next);
-        if symbol == next {
-            self.encoded.words.push(Word { name, kind });
-        }
+    fn push(&mut self, name: &str, kind: TokenKind, span: Span) {
+        let symbol = self.ids.get(name).copied().unwrap_or_else(|| {
+            let next = self.encoded.words.len() as Symbol;
+            self.encoded.words.push(Word { name: name.to_owned(), kind });
+            self.ids.insert(name.to_owned(), next);
+            next
+        });
         self.encoded.symbols.push(symbol);
         self.encoded.spans.push(span);
     }
 }
 
-fn attributes(tree: &Tree, token: &Token) -> String {
-    let Some(element) = tree.element(token.node) else { return String::new() };
-    element.attributes().map(|(name, value)| format!(" {}={value}", &**name)).collect()
+fn write_attributes(tree: &Tree, token: &Token, out: &mut String) {
+    for (name, value) in tree.element(token.node).into_iter().flat_map(|element| element.attributes()) {
+        out.push(' ');
+        out.push_str(name);
+        out.push('=');
+        out.push_str(value);
+    }
 }
 
 /// Cuts behind each separator, which stays with the chunk before it (Shi definitions 2.3 and 2.4).

@@ -57,6 +57,7 @@ pub(super) struct Node {
     pub kind: NodeKind,
 }
 
+#[derive(Clone)]
 pub(super) enum NodeKind {
     Document,
     /// Name, and where its attributes stand.
@@ -287,13 +288,14 @@ impl Places {
     pub const NONE: Places = Places { from: 0, to: 0 };
 }
 
+#[derive(Clone)]
 pub(super) struct Attribute {
     pub name: LocalName,
     value: Places,
 }
 
 /// All texts, values and attributes of a page, one behind the other: none needs memory of its own.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Contents {
     text: String,
     attributes: Vec<Attribute>,

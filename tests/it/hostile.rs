@@ -2,6 +2,7 @@
 //! `cargo bench --bench hostile`.
 
 mod pages;
+mod mixed;
 
 use pages::{Hostile, PAGES};
 use pieme::extract::extract;
@@ -26,7 +27,7 @@ fn named(name: &str, size: usize) -> Tree {
 
 /// Every `of`-th page of the list, so that the tests share the work.
 fn share(part: usize, of: usize) -> impl Iterator<Item = &'static Hostile> {
-    PAGES.iter().skip(part).step_by(of)
+    PAGES.iter().chain(mixed::PAGES).skip(part).step_by(of)
 }
 
 fn stays_within_its_caps(page: &Hostile) {

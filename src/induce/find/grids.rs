@@ -13,11 +13,12 @@ const MIN_CELLS: usize = 3;
 /// offered as it is, and widened to the outermost ancestors that stand one to one with the nodes: that brings in the
 /// picture beside the text.
 pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
+    let mut offers = Offers { view, offered: HashSet::default() };
     for nodes in by_path(view, |_| 0) {
         if is_spread(view, found, &nodes) {
-            offer_clusters(view, &nodes, found);
+            offers.clusters(&nodes, found);
             // Records of several kinds in one list: what is no record among them is seen row by row later.
-            offer(view, &nodes, found);
+            offers.add(&nodes, found);
         }
     }
     let mut marks: HashMap<(u32, &str), u32> = HashMap::new();
@@ -28,13 +29,13 @@ pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
     };
     for nodes in by_path(view, mark) {
         if is_spread(view, found, &nodes) {
-            offer_clusters(view, &nodes, found);
-            offer(view, &nodes, found);
+            offers.clusters(&nodes, found);
+            offers.add(&nodes, found);
         }
     }
     for nodes in by_class(view) {
         if is_spread(view, found, &nodes) {
-            offer(view, &nodes, found);
+            offers.add(&nodes, found);
         }
     }
 }
@@ -44,21 +45,33 @@ fn is_spread(view: &View<'_>, found: &Found<'_, '_>, nodes: &[NodeId]) -> bool {
     nodes.len() >= MIN_CELLS && f64::from(weight) >= found.min_weight && parents(view, nodes) >= 2
 }
 
-fn offer_clusters(view: &View<'_>, nodes: &[NodeId], found: &mut Found<'_, '_>) {
-    let clusters = view.clusters(nodes);
-    let all: Vec<usize> = (0..nodes.len()).collect();
-    for group in grouped(&all, |i| clusters[i]) {
-        let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
-        if cells.len() >= MIN_CELLS && parents(view, &cells) >= 2 {
-            offer(view, &cells, found);
-        }
-    }
+/// Offers cells as rows. The same cells come by their path, by their look and by their classes: they are widened once.
+struct Offers<'v, 't> {
+    view: &'v View<'t>,
+    offered: HashSet<Vec<NodeId>>,
 }
 
-fn offer(view: &View<'_>, cells: &[NodeId], found: &mut Found<'_, '_>) {
-    let widened = widen(view, cells);
-    found.add(Finder::Grid, cells.iter().map(|&node| view.span(node)), 0.0);
-    found.add(Finder::Grid, widened.iter().map(|&node| view.span(node)), 0.0);
+impl Offers<'_, '_> {
+    fn clusters(&mut self, nodes: &[NodeId], found: &mut Found<'_, '_>) {
+        let clusters = self.view.clusters(nodes);
+        let all: Vec<usize> = (0..nodes.len()).collect();
+        for group in grouped(&all, |i| clusters[i]) {
+            let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
+            if cells.len() >= MIN_CELLS && parents(self.view, &cells) >= 2 {
+                self.add(&cells, found);
+            }
+        }
+    }
+
+    fn add(&mut self, cells: &[NodeId], found: &mut Found<'_, '_>) {
+        if self.offered.contains(cells) {
+            return;
+        }
+        self.offered.insert(cells.to_vec());
+        let widened = widen(self.view, cells);
+        found.add(Finder::Grid, cells.iter().map(|&node| self.view.span(node)), 0.0);
+        found.add(Finder::Grid, widened.iter().map(|&node| self.view.span(node)), 0.0);
+    }
 }
 
 /// Elements with text, by the tags on the way from the root and what `mark` says of each of those above.

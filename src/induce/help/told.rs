@@ -7,6 +7,7 @@ use super::super::enclose::{self, THRESHOLD};
 use super::super::find::{RowSet, View, row_sets};
 use super::super::finish::finish;
 use super::super::label::{self, Instance, Labelled, Meaning, PageText};
+use super::super::leaf::Paths;
 use super::super::rank::{self, Ranked};
 use super::super::rule::{self, Rule};
 use super::super::{Candidate, LearnOptions, candidate_by, fit, shown};
@@ -142,7 +143,7 @@ impl<'a, 't> Told<'a, 't> {
 
     fn teach(&self, it: Ranked, rule: Option<Rule>, further: &[View<'_>]) -> Taught {
         let set = it.set.clone();
-        let mut candidate = candidate_by(rule, self.view, it, further);
+        let mut candidate = candidate_by(rule, self.view, it, further, &mut Paths::default());
         if !self.help.labels.is_empty() {
             candidate.score += NAMED * label::name_columns(&mut candidate, &set.rows, &self.instances);
             label::hide_unwanted(&mut candidate, &self.help.labels);

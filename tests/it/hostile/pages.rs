@@ -130,7 +130,7 @@ pub const PAGES: &[Hostile] = &[
 ];
 
 /// `part(0) part(1) …` until the size is reached.
-fn text(size: usize, part: impl Fn(usize) -> String) -> String {
+pub fn text(size: usize, part: impl Fn(usize) -> String) -> String {
     let mut out = String::with_capacity(size + 64);
     let mut i = 0;
     while out.len() < size {
@@ -140,11 +140,11 @@ fn text(size: usize, part: impl Fn(usize) -> String) -> String {
     out
 }
 
-fn fill(size: usize, part: impl Fn(usize) -> String) -> Vec<u8> {
+pub fn fill(size: usize, part: impl Fn(usize) -> String) -> Vec<u8> {
     text(size, part).into_bytes()
 }
 
-fn wrapped(open: &str, size: usize, part: impl Fn(usize) -> String) -> Vec<u8> {
+pub fn wrapped(open: &str, size: usize, part: impl Fn(usize) -> String) -> Vec<u8> {
     format!("{open}{}", text(size, part)).into_bytes()
 }
 
@@ -283,10 +283,10 @@ fn binary_tree(size: usize) -> Vec<u8> {
 }
 
 /// A small generator of numbers, so that a page is the same on every machine.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
