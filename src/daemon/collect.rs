@@ -10,6 +10,7 @@ use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::StoreError;
 use crate::wire::{self, MAX_MESSAGES, Message, WireError};
 
+use super::desk::Desk;
 use super::keeper::Keeper;
 
 /// How much of a child's stderr is remembered: enough for a panic message.
@@ -47,19 +48,21 @@ pub struct Collector {
     pub task: TaskName,
     pub key: Vec<String>,
     pub listener: Option<Listener>,
+    pub desk: Desk,
 }
 
 impl Collector {
     /// Blocks until the child closes its pipe; never fails, but says what went wrong.
-    pub fn collect(&self, mut pipe: ChildStdout) -> Report {
+    pub fn collect(mut self, mut pipe: ChildStdout) -> Report {
         let mut report = Report::default();
         if let Err(error) = self.read_all(&mut pipe, &mut report) {
             report.trouble = Some(error);
         }
+        self.desk.close();
         report
     }
 
-    fn read_all(&self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
+    fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
         let mut traced = 0;
         for _ in 0..MAX_MESSAGES {
             let Some((message, raw)) = wire::read::<Message>(pipe)? else { return Ok(()) };
@@ -82,6 +85,11 @@ impl Collector {
                 Message::Cookies { json } => report.cookies = Some(json),
                 Message::Learned { template } => report.template = Some(template),
                 Message::LearnedDetails { template } => report.details = Some(template),
+                Message::Turn { host, delay_ms } => self.desk.turn(&host, delay_ms),
+                Message::Over { pause_ms } => self.desk.over(pause_ms, Utc::now()),
+                Message::Keep(page) => self.desk.keep(page, &raw, Utc::now()),
+                Message::Body { url } => self.desk.body(&url, Utc::now()),
+                Message::Robots(robots) => self.desk.robots(robots),
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());
