@@ -12,6 +12,7 @@ mod docs;
 mod hostile;
 mod induce;
 mod json;
+mod manners;
 mod robot;
 mod store;
 mod taskdir;
