@@ -17,6 +17,8 @@ use super::keeper::Keeper;
 const STDERR_KEPT: usize = 8 << 10;
 /// Trace lines of one run that are kept; a robot in a loop writes no more.
 const MAX_TRACE_LINES: usize = 10_000;
+/// The same by size: a site that writes long titles fills no disk (safety.md input 36).
+const MAX_TRACE_BYTES: usize = 1 << 20;
 
 /// What came out of a child's pipe.
 #[derive(Debug, Default)]
@@ -63,13 +65,12 @@ impl Collector {
     }
 
     fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
-        let mut traced = 0;
+        let mut budget = TraceBudget::default();
         for _ in 0..MAX_MESSAGES {
             let Some((message, raw)) = wire::read::<Message>(pipe)? else { return Ok(()) };
             match message {
                 Message::Trace(line) => {
-                    traced += 1;
-                    if traced <= MAX_TRACE_LINES {
+                    if budget.takes(&line) {
                         self.trace(line)?;
                     }
                 }
@@ -110,6 +111,21 @@ impl Collector {
     }
 }
 
+/// What is left of a run's trace.
+#[derive(Default)]
+struct TraceBudget {
+    lines: usize,
+    bytes: usize,
+}
+
+impl TraceBudget {
+    fn takes(&mut self, line: &TraceLine) -> bool {
+        self.lines += 1;
+        self.bytes += line.text.len() + line.verb.len();
+        self.lines <= MAX_TRACE_LINES && self.bytes <= MAX_TRACE_BYTES
+    }
+}
+
 /// The last words of a child, control characters made visible.
 pub fn last_words(mut pipe: ChildStderr) -> String {
     let mut kept: Vec<u8> = Vec::new();
@@ -127,4 +143,18 @@ pub fn last_words(mut pipe: ChildStderr) -> String {
         .chars()
         .map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_36_a_run_writes_no_more_than_a_megabyte_of_trace() {
+        let line = |len: usize| TraceLine { at: Utc::now(), step: 1, verb: String::new(), text: "x".repeat(len) };
+        for (len, kept) in [(1 << 10, 1 << 10), (1, MAX_TRACE_LINES)] {
+            let mut budget = TraceBudget::default();
+            assert_eq!((0..20_000).filter(|_| budget.takes(&line(len))).count(), kept, "lines of {len} bytes");
+        }
+    }
 }
