@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_for_everybody_is_not_taken() {
+    fn input_19_a_cookie_for_everybody_is_not_taken() {
         for (header, from, taken) in [
             ("a=1; Domain=com", "https://shop.com/", false),
             ("a=1; Domain=.co.uk", "https://shop.co.uk/", false),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_cookies_are_fifty_and_a_large_one_is_none() {
+    fn input_20_ten_thousand_cookies_are_fifty_and_a_large_one_is_none() {
         let mut jar = Jar::default();
         let from = url("https://shop.test/");
         for n in 0..10_000 {

@@ -20,6 +20,7 @@ mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
+mod connection;
 mod redirect;
 mod proxy;
 mod home;

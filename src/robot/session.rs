@@ -1,7 +1,6 @@
 //! A session with a site: one client, one jar of cookies, and the manners that hold for every request of a run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::error::Error as StdError;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,14 +11,15 @@ use reqwest::{Client, Method, Response};
 use url::Url;
 
 use super::blank::Blanks;
+use super::connection::innermost;
 use super::cookies::Jar;
-use super::guard::{Guard, Refusal};
+use super::guard::Guard;
 use super::home::{Alone, Home};
 use super::manners::robots::{self, Rules};
 use super::manners::{Patience, unchanged};
 use super::proxy;
 use super::redirect::{self, MAX_HOPS};
-use super::trouble::{Lost, SessionError};
+use super::trouble::SessionError;
 use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
 
 const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
@@ -342,25 +342,6 @@ impl Session {
         Ok(headers)
     }
 
-    /// Finds the reason inside reqwest's layers of errors.
-    fn connection_error(&self, url: &Url, error: &reqwest::Error) -> SessionError {
-        let url = shown(url);
-        let reason = innermost(error);
-        if let Some(refusal) = causes(error).find_map(|it| it.downcast_ref::<Refusal>()) {
-            return SessionError::Refused { url, refusal: refusal.clone() };
-        }
-        if causes(error).any(|it| it.is::<rustls::Error>()) {
-            return SessionError::Tls { url, reason };
-        }
-        if error.is_dns() {
-            return SessionError::Name { url, reason };
-        }
-        if error.is_connect() && error.is_timeout() {
-            return SessionError::NoConnection { url, waited: self.patience.connect };
-        }
-        SessionError::Connection { url, reason, lost: lost(error) }
-    }
-
     /// Does the work unless the run's time is up first.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
         tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(shown(url)))
@@ -398,30 +379,4 @@ pub fn shown(url: &Url) -> String {
     let mut url = without_password(url);
     url.set_fragment(None);
     url.to_string()
-}
-
-/// When did it go wrong?
-fn lost(error: &reqwest::Error) -> Lost {
-    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof};
-    let kinds = causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    if error.is_connect() {
-        return if kinds.into_iter().any(|kind| kind == ConnectionRefused) { Lost::Before } else { Lost::Nonsense };
-    }
-    let broke = |kind| matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof);
-    let cut = causes(error).filter_map(|it| it.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);
-    if cut || kinds.into_iter().any(broke) { Lost::MidWay } else { Lost::Nonsense }
-}
-
-/// The last error of the chain says what happened; the ones above say only where.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
-    causes(error).last().map_or_else(String::new, ToString::to_string)
-}
-
-/// An error and all that it came from.
-fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&it| {
-        // What an io::Error wraps is not its source.
-        let wrapped = it.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        wrapped.map(|it| it as &(dyn StdError + 'static)).or_else(|| it.source())
-    })
 }

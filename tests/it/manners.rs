@@ -50,8 +50,8 @@ fn tasks_at_one_host_keep_its_delay_between_them() {
     stage.wait_for("three requests", || asked.lock().expect("no test panics with it").len() >= 3);
     let asked = asked.lock().expect("no test panics with it");
     for pair in asked.windows(2) {
-        // Between two processes a few milliseconds are lost on the way.
-        assert!(pair[1] - pair[0] >= DELAY - Duration::from_millis(100), "{:?} apart", pair[1] - pair[0]);
+        // On a busy machine a process comes late to its own turn; without turns they would all come at once.
+        assert!(pair[1] - pair[0] >= DELAY / 2, "{:?} apart", pair[1] - pair[0]);
     }
 }
 

@@ -93,9 +93,9 @@ async fn no_page_that_sends_its_visitor_on_reaches_a_private_host() {
     .await;
 }
 
-/// Input 25 too: a proxy is denied like any address.
+/// A proxy is denied like any address.
 #[tokio::test]
-async fn no_proxy_is_a_private_host() {
+async fn input_25_no_proxy_is_a_private_host() {
     each(
         |_| Act::page(""),
         async |task, server, address| {
