@@ -1,16 +1,18 @@
 //! What a run's child and its parent say to each other: framed messages over two pipes.
 //!
 //! A frame is two lengths (big endian, 32 bits each), that much JSON, and that many raw bytes. The parent writes one
-//! [`Assignment`]; the child answers with [`Message`]s and ends with [`Message::End`]. This is the trust boundary: the
-//! child has read a stranger's page, so the parent believes no length and no field beyond what is checked here.
+//! [`Assignment`]; the child answers with [`Message`]s and ends with [`Message::End`]. Where a message asks for something, an
+//! [`Answer`] comes back the way the assignment came. This is the trust boundary: the child has read a stranger's page, so
+//! the parent believes no length and no field beyond what is checked here.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
-use crate::model::{PageMeta, PastRun, Row, RunId, Script, Task, TaskName, TraceLine, Verdict};
+use crate::model::{KeptPage, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, Verdict};
 
 /// No frame is larger; a child that sends one is broken or hostile (safety.md input 57).
 pub const MAX_FRAME: usize = 16 << 20;
@@ -39,6 +41,9 @@ pub struct Assignment {
     pub secrets: Secrets,
     /// The kept session, as the last run left it.
     pub cookies: Option<String>,
+    /// Pages that earlier runs have kept; their bodies are asked for when they are needed.
+    pub kept: Vec<KeptPage>,
+    pub robots: Vec<RobotsTxt>,
     /// The latest runs, newest first.
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.
@@ -83,8 +88,35 @@ pub enum Message {
     LearnedDetails {
         template: String,
     },
+    /// May this host be asked? [`Answer::Turn`] comes when it may.
+    Turn {
+        host: String,
+        delay_ms: u64,
+    },
+    /// The request of the last turn is done; the host wants to be left alone for so long.
+    Over {
+        pause_ms: u64,
+    },
+    /// A page for the next run; the frame's raw bytes are its body, compressed with zstd.
+    Keep(KeptPage),
+    /// The body of a page that an earlier run has kept; [`Answer::Body`] brings it.
+    Body {
+        url: Url,
+    },
+    /// A robots.txt for the next run.
+    Robots(RobotsTxt),
     /// The last message. Without it the run has crashed.
     End(Verdict),
+}
+
+/// What a parent answers to a question.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum Answer {
+    /// The host is yours after so long.
+    Turn { wait_ms: u64 },
+    /// The frame's raw bytes are the body, compressed as it was sent; none when it is not there any more.
+    Body { found: bool },
 }
 
 /// Why a frame could not be read or written.

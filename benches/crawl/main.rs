@@ -18,7 +18,7 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::model::RunId;
 use pieme::taskdir;
-use pieme::wire::{self, Assignment, Message, Secrets};
+use pieme::wire::{self, Answer, Assignment, Message, Secrets};
 
 pub const PAGES: usize = 4_200;
 pub const ROWS: usize = 10;
@@ -116,6 +116,8 @@ fn child(folder: &Path) -> Duration {
         confirmed: true,
         secrets: Secrets::default(),
         cookies: None,
+        kept: Vec::new(),
+        robots: Vec::new(),
         past: Vec::new(),
         parent_pid: std::process::id(),
     };
@@ -133,6 +135,7 @@ fn child(folder: &Path) -> Duration {
     while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
         match message {
             Message::Rows { rows, .. } => found += rows.len(),
+            Message::Turn { .. } => wire::write(&mut stdin, &Answer::Turn, &[]).expect("it listens"),
             Message::End(_) => break,
             _ => {}
         }

@@ -12,6 +12,7 @@ use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
 use crate::daemon::runner::{Ended, Order, Runner};
 use crate::daemon::spawn::Spawner;
+use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
 
@@ -86,6 +87,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         config: Arc::new(config.clone()),
         keeper: Keeper::start(store).map_err(|error| failed(&error))?,
         spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
+        turns: Turns::new(config.per_host),
     };
     let (listener, mut lines) = mpsc::unbounded_channel();
     let showing = tokio::spawn(async move {

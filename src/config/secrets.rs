@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use super::Config;
-use crate::model::Script;
+use crate::model::{Script, Task};
 use crate::taskdir::FileError;
 use crate::taskdir::folder::Folder;
 
@@ -41,9 +41,9 @@ pub fn changed_at(config: &Config, names: &BTreeSet<String>) -> Option<SystemTim
     names.iter().filter_map(changed).max()
 }
 
-/// The names of all secrets that a script uses, wherever in it they stand.
-pub fn names(script: &Script) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// The names of all secrets that a run needs: those in its script, wherever they stand, and those in its proxy's address.
+pub fn names(task: &Task, script: &Script) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = task.fetch.proxy.iter().flat_map(|proxy| in_text(proxy)).collect();
     // As JSON, so that a new step or a new key cannot be forgotten here.
     if let Ok(value) = serde_json::to_value(script) {
         collect(&value, &mut names);
@@ -186,6 +186,7 @@ mod tests {
             "#,
         )
         .expect("a script");
-        assert_eq!(names(&script).into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
+        let task: Task = toml::from_str("fetch.proxy = 'http://me:${secret:d}@proxy.test/'").expect("a task");
+        assert_eq!(names(&task, &script).into_iter().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
     }
 }

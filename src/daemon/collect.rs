@@ -11,6 +11,7 @@ use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::StoreError;
 use crate::wire::{self, MAX_MESSAGES, Message, WireError};
 
+use super::desk::Desk;
 use super::keeper::Keeper;
 
 /// How much of a child's stderr is remembered: enough for a panic message.
@@ -20,6 +21,8 @@ const MAX_TRACE_LINES: usize = 10_000;
 /// A transaction of its own for each line cost more than fetching the page; but `pieme log` follows a run that hangs.
 const TRACE_BATCH: usize = 200;
 const TRACE_DELAY: Duration = Duration::from_millis(250);
+/// The same by size: a site that writes long titles fills no disk (safety.md input 36).
+const MAX_TRACE_BYTES: usize = 1 << 20;
 
 /// What came out of a child's pipe.
 #[derive(Debug, Default)]
@@ -51,19 +54,21 @@ pub struct Collector {
     pub task: TaskName,
     pub key: Vec<String>,
     pub listener: Option<Listener>,
+    pub desk: Desk,
 }
 
 impl Collector {
     /// Blocks until the child closes its pipe; never fails, but says what went wrong.
-    pub fn collect(&self, mut pipe: ChildStdout) -> Report {
+    pub fn collect(mut self, mut pipe: ChildStdout) -> Report {
         let mut report = Report::default();
         if let Err(error) = self.read_all(&mut pipe, &mut report) {
             report.trouble = Some(error);
         }
+        self.desk.close();
         report
     }
 
-    fn read_all(&self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
+    fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
         let mut trace = Trace::default();
         let read = self.read_messages(pipe, report, &mut trace);
         // Whatever went wrong, the trace says how far it came.
@@ -72,7 +77,7 @@ impl Collector {
     }
 
     fn read_messages(
-        &self,
+        &mut self,
         pipe: &mut ChildStdout,
         report: &mut Report,
         trace: &mut Trace,
@@ -93,6 +98,11 @@ impl Collector {
                 Message::Cookies { json } => report.cookies = Some(json),
                 Message::Learned { template } => report.template = Some(template),
                 Message::LearnedDetails { template } => report.details = Some(template),
+                Message::Turn { host, delay_ms } => self.desk.turn(&host, delay_ms),
+                Message::Over { pause_ms } => self.desk.over(pause_ms, Utc::now()),
+                Message::Keep(page) => self.desk.keep(page, &raw, Utc::now()),
+                Message::Body { url } => self.desk.body(&url, Utc::now()),
+                Message::Robots(robots) => self.desk.robots(robots),
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());
@@ -104,8 +114,7 @@ impl Collector {
 
     fn trace(&self, line: TraceLine, trace: &mut Trace) -> Result<(), StoreError> {
         tracing::debug!(run = %self.run, task = %self.task, step = line.step, "{}: {}", line.verb, line.text);
-        trace.count += 1;
-        if trace.count > MAX_TRACE_LINES {
+        if !trace.budget.takes(&line) {
             return Ok(());
         }
         if let Some(listener) = &self.listener {
@@ -131,14 +140,29 @@ impl Collector {
 
 /// Lines that wait for the store, which takes many as cheaply as one.
 struct Trace {
-    count: usize,
+    budget: TraceBudget,
     waiting: Vec<TraceLine>,
     kept_at: Instant,
 }
 
 impl Default for Trace {
     fn default() -> Trace {
-        Trace { count: 0, waiting: Vec::new(), kept_at: Instant::now() }
+        Trace { budget: TraceBudget::default(), waiting: Vec::new(), kept_at: Instant::now() }
+    }
+}
+
+/// What is left of a run's trace.
+#[derive(Default)]
+struct TraceBudget {
+    lines: usize,
+    bytes: usize,
+}
+
+impl TraceBudget {
+    fn takes(&mut self, line: &TraceLine) -> bool {
+        self.lines += 1;
+        self.bytes += line.text.len() + line.verb.len();
+        self.lines <= MAX_TRACE_LINES && self.bytes <= MAX_TRACE_BYTES
     }
 }
 
@@ -159,4 +183,18 @@ pub fn last_words(mut pipe: ChildStderr) -> String {
         .chars()
         .map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_36_a_run_writes_no_more_than_a_megabyte_of_trace() {
+        let line = |len: usize| TraceLine { at: Utc::now(), step: 1, verb: String::new(), text: "x".repeat(len) };
+        for (len, kept) in [(1 << 10, 1 << 10), (1, MAX_TRACE_LINES)] {
+            let mut budget = TraceBudget::default();
+            assert_eq!((0..20_000).filter(|_| budget.takes(&line(len))).count(), kept, "lines of {len} bytes");
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub const WAITS: &str =
 impl Service {
     /// Would a run of the clock only repeat a log-in that was refused?
     pub(super) async fn is_refused(&self, folder: &TaskFolder) -> Result<bool, StoreError> {
-        let names = secrets::names(&folder.script);
+        let names = secrets::names(&folder.task, &folder.script);
         if names.is_empty() {
             return Ok(false);
         }

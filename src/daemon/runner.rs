@@ -19,9 +19,11 @@ use crate::taskdir::{self, TaskFolder};
 use crate::wire::{self, Assignment, Secrets};
 
 use super::collect::{Collector, Listener, Report, last_words};
+use super::desk::Desk;
 use super::keeper::Keeper;
 use super::refused::WAITS;
 use super::spawn::Spawner;
+use super::turns::Turns;
 
 /// The child reports its own time-out; this much later it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(3);
@@ -34,6 +36,8 @@ pub struct Runner {
     pub config: Arc<Config>,
     pub keeper: Keeper,
     pub spawner: Spawner,
+    /// One calendar of hosts for all runs.
+    pub turns: Turns,
 }
 
 /// One run to be made.
@@ -104,6 +108,8 @@ impl Runner {
             confirmed: taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?.is_confirmed(),
             secrets: self.secrets(folder).map_err(config_trouble)?,
             cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
+            kept: Vec::new(),
+            robots: taskdir::read_robots(&folder.dir),
             past,
             parent_pid: std::process::id(),
         })
@@ -111,7 +117,7 @@ impl Runner {
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {
         let mut found = BTreeMap::new();
-        for name in secrets::names(&folder.script) {
+        for name in secrets::names(&folder.task, &folder.script) {
             match secrets::lookup(&self.config, &name) {
                 Ok(Some(value)) => found.insert(name, value),
                 Ok(None) => {
@@ -129,7 +135,7 @@ impl Runner {
     async fn child(
         &self,
         folder: &TaskFolder,
-        assignment: Assignment,
+        mut assignment: Assignment,
         listener: Option<Listener>,
         mut stop: watch::Receiver<bool>,
     ) -> End {
@@ -148,18 +154,26 @@ impl Runner {
         if let Err(error) = named {
             tracing::warn!(%run, "{error}");
         }
+        let (answers, answered) = std::sync::mpsc::channel();
+        let desk = Desk::open(run, folder, self.turns.clone(), answers);
+        assignment.kept = desk.kept.pages();
         let collector = Collector {
             keeper: self.keeper.clone(),
             run,
             task: folder.name.clone(),
             key: folder.task.data.key.clone(),
             listener,
+            desk,
         };
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
         let mut stdin = child.stdin.take().expect("stdin is piped");
-        // Held open to the end: the child ends itself when it sees its stdin close.
-        let giving = spawn_blocking(move || wire::write(&mut stdin, &assignment, &[]).map(|()| stdin));
+        // Held open until the desk is closed, and to the end: the child ends itself when it sees its stdin close.
+        let giving = spawn_blocking(move || {
+            wire::write(&mut stdin, &assignment, &[])?;
+            answered.into_iter().try_for_each(|(answer, raw)| wire::write(&mut stdin, &answer, &raw))?;
+            Ok::<_, wire::WireError>(stdin)
+        });
         let words = spawn_blocking(move || last_words(stderr));
         let mut collecting = spawn_blocking(move || collector.collect(stdout));
 
@@ -245,7 +259,9 @@ fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<
         return Verdict::failed(Failure::Internal, error.to_string());
     }
     if let Some(mut verdict) = report.verdict {
-        if verdict.outcome == Outcome::Failed(Failure::Login) && !secrets::names(&folder.script).is_empty() {
+        if verdict.outcome == Outcome::Failed(Failure::Login)
+            && !secrets::names(&folder.task, &folder.script).is_empty()
+        {
             verdict.sentence = format!("{}; {WAITS}", verdict.sentence);
         }
         return verdict;

@@ -24,6 +24,7 @@ use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::runner::{End, Ended, Order, Runner};
 use super::spawn::Spawner;
+use super::turns::Turns;
 use super::{Event, watch as folder_watch};
 
 /// Hints that come within this time lead to one rescan.
@@ -65,6 +66,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
         config: Arc::clone(&config),
         keeper: Keeper::start(store).map_err(io_error("the store's thread"))?,
         spawner: Spawner::start(program).map_err(io_error("the spawner's thread"))?,
+        turns: Turns::new(config.per_host),
     };
     let watcher = folder_watch::watch(&config.tasks, events.clone());
     if let Err(error) = &watcher {

@@ -1,6 +1,8 @@
 //! The nouns of pieme. No input or output happens here, and nothing here knows another module.
 
+pub mod calendar;
 pub mod column;
+pub mod kept;
 pub mod page;
 pub mod record;
 pub mod run;
@@ -8,7 +10,9 @@ pub mod script;
 pub mod task;
 pub mod unit;
 
+pub use calendar::Calendar;
 pub use column::{Column, ColumnType};
+pub use kept::{KeptPage, RobotsTxt};
 pub use page::{Page, PageMeta};
 pub use record::{Row, Table};
 pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunId, State, TraceLine, Verdict};

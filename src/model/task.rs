@@ -144,7 +144,8 @@ pub struct Fetch {
     /// Loopback and private addresses are refused unless this is true.
     pub allow_private: bool,
     pub user_agent: Option<String>,
-    pub proxy: Option<Url>,
+    /// An address of http, https, socks5 or socks5h; `${secret:NAME}` may stand in it.
+    pub proxy: Option<String>,
     /// `"auto"`, or the label of an encoding that overrides what the page says.
     pub charset: String,
 }

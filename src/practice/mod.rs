@@ -64,6 +64,11 @@ impl Site {
         self.shop.set_redesign(on);
     }
 
+    /// How many of them were answered with 304: the robot has the page already.
+    pub fn unchanged(&self) -> u64 {
+        self.shop.unchanged()
+    }
+
     /// How many requests have come in so far.
     pub fn requests(&self) -> u64 {
         self.shop.requests()

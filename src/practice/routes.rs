@@ -1,5 +1,6 @@
 //! Which address shows what, and the state behind it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -21,6 +22,7 @@ pub struct Shop {
     redesign: AtomicBool,
     price_calls: AtomicU32,
     requests: AtomicU64,
+    unchanged: AtomicU64,
     visitors: Visitors,
     pub club: Club,
 }
@@ -32,6 +34,11 @@ impl Shop {
 
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)
+    }
+
+    /// How many of them were answered with “you have it already”.
+    pub fn unchanged(&self) -> u64 {
+        self.unchanged.load(Ordering::SeqCst)
     }
 
     fn view(&self, headers: &HeaderMap) -> View {
@@ -55,6 +62,8 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .route("/login", get(login_form).post(login))
         .route("/logout", get(logout))
         .route("/orders", get(orders))
+        .route("/robots.txt", get(ROBOTS))
+        .route("/staff/{page}", get(staff))
         .route("/switch", get(switches))
         .route("/switch/redesign", post(switch_redesign))
         .route("/switch/prices", post(switch_prices))
@@ -63,6 +72,13 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))
         .with_state(shop)
+}
+
+/// The staff's pages are linked from nowhere and not for robots.
+const ROBOTS: &str = "User-agent: *\nDisallow: /staff/\n";
+
+async fn staff() -> Html<&'static str> {
+    Html("<!DOCTYPE html><title>Staff</title><h1>For staff only</h1>")
 }
 
 async fn count(State(shop): Here, request: Request, next: Next) -> Response {
@@ -82,8 +98,24 @@ struct ListQuery {
     page: Option<usize>,
 }
 
-async fn products(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {
-    Html(pages::products(&shop.view(&headers), query.category, query.page.unwrap_or(1)))
+async fn products(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
+    let page = pages::products(&shop.view(&headers), query.category, query.page.unwrap_or(1));
+    unless_known(&shop, &headers, page)
+}
+
+/// The page with its tag, or only the word that it is still the same.
+fn unless_known(shop: &Shop, headers: &HeaderMap, page: String) -> Response {
+    let mut hasher = DefaultHasher::new();
+    page.hash(&mut hasher);
+    let tag = format!("\"{:016x}\"", hasher.finish());
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|it| it.as_bytes() == tag.as_bytes());
+    let answer = if is_known {
+        shop.unchanged.fetch_add(1, Ordering::SeqCst);
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Html(page).into_response()
+    };
+    ([(header::ETAG, tag)], answer).into_response()
 }
 
 async fn search(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {

@@ -42,6 +42,12 @@ impl Blanks {
         self.0.iter().any(|secret| text.contains(secret.as_str()))
     }
 
+    /// As [`Blanks::in_text`], for a page's bytes; a secret too short to be told from chance is not looked for.
+    pub fn in_bytes(&self, bytes: &[u8]) -> bool {
+        let mut long = self.0.iter().filter(|secret| secret.len() >= MIN_IN_PAGE);
+        long.any(|secret| memchr::memmem::find(bytes, secret.as_bytes()).is_some())
+    }
+
     /// A page that may be kept or shown: a site likes to send back what was typed into its forms.
     pub fn page(&self, page: &mut Page) {
         if self.0.is_empty() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
+use super::redirect::MAX_URL_BYTES;
 use crate::model::{Script, Step, Task};
 
 /// A name may have this many addresses; what comes after them is not tried.
@@ -18,9 +19,9 @@ pub struct Guard {
     /// Hosts that may be talked to, in lower case; `*.example.org` stands for all names under it.
     hosts: BTreeSet<String>,
     allow_private: bool,
-    /// Names that tests answer for, as /etc/hosts would; their addresses count as public.
+    /// Names that tests answer for, and addresses that they count as public.
     #[cfg(test)]
-    pub pretend: std::collections::BTreeMap<String, SocketAddr>,
+    pub pretend: super::tests::Pretend,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +30,8 @@ pub enum Refusal {
     Scheme(String),
     #[error("the address has no host")]
     NoHost,
+    #[error("the address has {0} bytes; none of a site's own is so long")]
+    TooLong(usize),
     #[error(
         "the host {0} is not one of this task's; add it to `fetch.allow_hosts` in task.toml if it belongs to the site"
     )]
@@ -60,6 +63,9 @@ impl Guard {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
         }
+        if url.as_str().len() > MAX_URL_BYTES {
+            return Err(Refusal::TooLong(url.as_str().len()));
+        }
         let host = url.host().ok_or(Refusal::NoHost)?;
         let name = host.to_string();
         // The url crate has turned every spelling of an address (0x7f.1, 2130706433, full-width dots) into the address.
@@ -73,11 +79,27 @@ impl Guard {
 
     /// May a connection be made there?
     pub fn address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
-        if self.allow_private || is_global(address) {
+        if self.allow_private || self.is_public(address) {
             Ok(())
         } else {
             Err(Refusal::Private { host: host.to_owned(), address })
         }
+    }
+
+    fn is_public(&self, address: IpAddr) -> bool {
+        #[cfg(test)]
+        if self.pretend.public.contains(&address) {
+            return true;
+        }
+        is_global(address)
+    }
+
+    async fn lookup(&self, host: &str) -> std::io::Result<Vec<SocketAddr>> {
+        #[cfg(test)]
+        if let Some(answer) = self.pretend.answer(host) {
+            return Ok(answer);
+        }
+        Ok(tokio::net::lookup_host((host, 0)).await?.collect())
     }
 
     fn knows(&self, host: &str) -> bool {
@@ -96,11 +118,7 @@ impl Resolve for Guard {
         let guard = Arc::new(self.clone());
         Box::pin(async move {
             let host = name.as_str();
-            #[cfg(test)]
-            if let Some(address) = guard.pretend.get(host) {
-                return Ok(Box::new(std::iter::once(*address)) as Addrs);
-            }
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.take(MAX_ADDRESSES).collect();
+            let found: Vec<SocketAddr> = guard.lookup(host).await?.into_iter().take(MAX_ADDRESSES).collect();
             // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
             for address in &found {
                 guard.address(host, address.ip())?;
@@ -170,7 +188,7 @@ fn is_global_v6(address: Ipv6Addr) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     fn guard(hosts: &[&str], allow_private: bool) -> Guard {
@@ -178,73 +196,74 @@ mod tests {
         Guard { hosts, allow_private, pretend: Default::default() }
     }
 
+    pub const SPELLINGS: &[&str] = &[
+        "127.0.0.1",
+        "127.1",
+        "127.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0x7F.0x0.0x0.0x1",
+        "017700000001",
+        "0177.0.0.1",
+        "0177.1",
+        "127.0.0.1.",
+        "127.000.000.001",
+        "①②⑦.⓪.⓪.①",
+        "127。0。0。1",
+        "１２７.０.０.１",
+        "%31%32%37.0.0.1",
+        "0",
+        "0.0.0.0",
+        "0x0",
+        "10.0.0.1",
+        "10.1",
+        "167772161",
+        "100.64.0.1",
+        "169.254.169.254",
+        "0xa9fea9fe",
+        "2852039166",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.168.0.1",
+        "192.168.257",
+        "192.0.0.1",
+        "192.0.2.1",
+        "192.88.99.1",
+        "198.18.0.1",
+        "198.51.100.7",
+        "203.0.113.9",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::ffff:10.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[64:ff9b::127.0.0.1]",
+        "[64:ff9b:1::1]",
+        "[2002:7f00:1::]",
+        "[2001::1]",
+        "[2001:db8::1]",
+        "[fc00::1]",
+        "[fd12:3456::1]",
+        "[fe80::1]",
+        "[fec0::1]",
+        "[ff02::1]",
+        "[100::1]",
+        "[3fff::1]",
+        "[2001:10::1]",
+        "[::ffff:0:127.0.0.1]",
+    ];
+
     #[test]
     fn no_spelling_of_a_private_address_passes() {
-        let spellings = [
-            "127.0.0.1",
-            "127.1",
-            "127.0.1",
-            "2130706433",
-            "0x7f000001",
-            "0x7f.1",
-            "0x7F.0x0.0x0.0x1",
-            "017700000001",
-            "0177.0.0.1",
-            "0177.1",
-            "127.0.0.1.",
-            "127.000.000.001",
-            "①②⑦.⓪.⓪.①",
-            "127。0。0。1",
-            "１２７.０.０.１",
-            "%31%32%37.0.0.1",
-            "0",
-            "0.0.0.0",
-            "0x0",
-            "10.0.0.1",
-            "10.1",
-            "167772161",
-            "100.64.0.1",
-            "169.254.169.254",
-            "0xa9fea9fe",
-            "2852039166",
-            "172.16.0.1",
-            "172.31.255.255",
-            "192.168.0.1",
-            "192.168.257",
-            "192.0.0.1",
-            "192.0.2.1",
-            "192.88.99.1",
-            "198.18.0.1",
-            "198.51.100.7",
-            "203.0.113.9",
-            "224.0.0.1",
-            "240.0.0.1",
-            "255.255.255.255",
-            "[::1]",
-            "[::]",
-            "[0:0:0:0:0:0:0:1]",
-            "[::ffff:127.0.0.1]",
-            "[::ffff:7f00:1]",
-            "[::ffff:10.0.0.1]",
-            "[::127.0.0.1]",
-            "[64:ff9b::a9fe:a9fe]",
-            "[64:ff9b::127.0.0.1]",
-            "[64:ff9b:1::1]",
-            "[2002:7f00:1::]",
-            "[2001::1]",
-            "[2001:db8::1]",
-            "[fc00::1]",
-            "[fd12:3456::1]",
-            "[fe80::1]",
-            "[fec0::1]",
-            "[ff02::1]",
-            "[100::1]",
-            "[3fff::1]",
-            "[2001:10::1]",
-            "[::ffff:0:127.0.0.1]",
-        ];
-        assert!(spellings.len() >= 40);
-        for host in spellings {
+        assert!(SPELLINGS.len() >= 40);
+        for host in SPELLINGS {
             let url = Url::parse(&format!("http://{host}/")).expect("a spelling that browsers accept");
             let host = url.host_str().expect("it has a host").to_owned();
             let refused = guard(&[&host], false).url(&url);

@@ -20,7 +20,11 @@ mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
+mod connection;
 mod redirect;
+mod proxy;
+mod home;
+mod manners;
 mod cookies;
 pub mod guard;
 mod blank;
@@ -37,6 +41,8 @@ use crate::model::{Page, Script, Step, Task, TraceLine};
 use crate::page::Tree;
 
 pub use check::{ScriptProblem, check};
+pub use home::{Alone, Answered, Home};
+pub use proxy::check_proxy;
 pub use trouble::Trouble;
 
 use cookies::Jar;
@@ -90,15 +96,22 @@ pub struct Walk {
 
 /// Walks through the script, or through the one that a task without script has: get its `url`, page on.
 pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
+    walk_from(Box::new(Alone::default()), order, observer).await
+}
+
+/// As [`walk`], for a robot that does not go alone.
+pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn Observer) -> Walk {
     let guard = Guard::new(order.task, order.script);
-    let session = match Session::new(order.task, guard, Jar::from_json(order.cookies), order.deadline) {
-        Ok(session) => session,
-        Err(error) => {
-            let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
-            let cookies = order.cookies.map(str::to_owned);
-            return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
-        }
-    };
+    let mut session =
+        match Session::new(order.task, order.secrets, guard, Jar::from_json(order.cookies), order.deadline) {
+            Ok(session) => session,
+            Err(error) => {
+                let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
+                let cookies = order.cookies.map(str::to_owned);
+                return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
+            }
+        };
+    session.home = home;
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
     let mut walker = Walker::new(&order, session, observer, today);
     let result =
@@ -117,7 +130,8 @@ pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
     let named = Script { steps: vec![Step::Get(Ask::url(url.as_str()))] };
     let brief =
         |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
-    let mut session = Session::new(task, Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;
+    let mut session =
+        Session::new(task, &BTreeMap::new(), Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;
     let page = session.send(Request::get(url.clone())).await.map_err(brief)?;
     match walker::objection(&page) {
         None => Ok(page),

@@ -1,7 +1,6 @@
 //! A session with a site: one client, one jar of cookies, and the manners that hold for every request of a run.
 
-use std::collections::HashMap;
-use std::error::Error as StdError;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,42 +10,72 @@ use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Response};
 use url::Url;
 
+use super::blank::Blanks;
+use super::connection::innermost;
 use super::cookies::Jar;
-use super::guard::{Guard, Refusal};
+use super::guard::Guard;
+use super::home::{Alone, Home};
+use super::manners::robots::{self, Rules};
+use super::manners::{Patience, unchanged};
+use super::proxy;
 use super::redirect::{self, MAX_HOPS};
 use super::trouble::SessionError;
-use crate::model::{Page, PageMeta, Task};
+use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
 
 const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
-const CONNECT: Duration = Duration::from_secs(15);
-/// From the request to the head of its answer. What comes after is bounded by the run's deadline alone: a site may send a
-/// byte a second for ever, so only a total stops it (safety.md input 2).
-const FIRST_BYTE: Duration = Duration::from_secs(30);
-
 /// Of a page with a bad status so much is kept, for diagnostics; its status matters more than its size.
 const MAX_ERROR_BYTES: u64 = 1 << 20;
 
 pub struct Session {
     client: Client,
-    guard: Arc<Guard>,
+    pub(super) guard: Arc<Guard>,
     jar: Jar,
-    limits: Limits,
-    deadline: Instant,
+    pub(super) limits: Limits,
+    pub(super) patience: Patience,
+    pub(super) deadline: Instant,
+    /// Who says when a host may be asked, and remembers pages.
+    pub home: Box<dyn Home>,
+    /// What each origin says about robots.
+    pub(super) robots: HashMap<String, Rules>,
     /// User and password of HTTP basic authentication, by the origin they are for.
     basic: HashMap<String, (String, String)>,
-    /// When the last request to a host began, for the delay between two.
-    last: HashMap<String, Instant>,
+    /// While it logs in, nothing is tried twice.
+    pub once_only: bool,
+    /// No page with one of these is kept for the next run.
+    pub(super) secrets: Blanks,
     pub requests: u32,
     /// What happened on the wire, a line a request, until somebody takes it.
     pub log: Vec<String>,
 }
 
-struct Limits {
+pub(super) struct Limits {
     max_requests: u32,
-    max_page_bytes: u64,
-    delay: Duration,
+    pub max_page_bytes: u64,
+    pub delay: Duration,
+    pub retries: u32,
+    /// The name that robots.txt files know us by; none: they are not asked.
+    pub robot: Option<String>,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Page,
+    /// A robots.txt: no cookie, no log-in and no header of the script's goes with it, and none is taken from it.
+    Robots,
+}
+
+/// What a request brought.
+pub(super) enum Reply {
+    Page(Page),
+    Elsewhere {
+        status: u16,
+        location: String,
+    },
+    /// The page is said to be unchanged, and it is not there any more.
+    Forgotten,
 }
 
 /// One request, before cookies and the session's own headers.
@@ -78,22 +107,31 @@ impl Request {
 }
 
 impl Session {
-    pub fn new(task: &Task, guard: Guard, jar: Jar, deadline: Instant) -> Result<Session, SessionError> {
-        if task.fetch.proxy.is_some() {
-            return Err(SessionError::Unsupported("fetch.proxy"));
-        }
+    pub fn new(
+        task: &Task,
+        secrets: &BTreeMap<String, String>,
+        guard: Guard,
+        jar: Jar,
+        deadline: Instant,
+    ) -> Result<Session, SessionError> {
         if task.fetch.engine == crate::model::task::Engine::Browser {
             return Err(SessionError::Unsupported("fetch.engine = \"browser\""));
         }
         // Fails only when a provider is there already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
+        let patience = Patience::default();
+        let builder = match &task.fetch.proxy {
+            Some(proxy) => Client::builder().proxy(proxy::reach(proxy, secrets, &guard)?),
+            None => Client::builder().no_proxy(),
+        };
+        #[cfg(test)]
+        let builder = guard.trust(builder);
+        let client = builder
             .user_agent(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
-            .no_proxy()
             .referer(false)
-            .connect_timeout(CONNECT)
+            .connect_timeout(patience.connect)
             .dns_resolver(guard.clone())
             .build()
             .map_err(|error| SessionError::Client(innermost(&error)))?;
@@ -101,15 +139,21 @@ impl Session {
             max_requests: task.limits.max_requests,
             max_page_bytes: task.limits.max_page_bytes.0,
             delay: task.fetch.delay.0,
+            retries: task.fetch.retries,
+            robot: task.fetch.robots_txt.then(|| robots::name(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))),
         };
         Ok(Session {
             client,
             guard: Arc::new(guard),
             jar,
             limits,
+            patience,
             deadline,
+            home: Box::new(Alone::default()),
+            robots: HashMap::new(),
             basic: HashMap::new(),
-            last: HashMap::new(),
+            once_only: false,
+            secrets: Blanks::new(secrets),
             requests: 0,
             log: Vec::new(),
         })
@@ -124,58 +168,103 @@ impl Session {
         self.basic.insert(url.origin().ascii_serialization(), (user, password));
     }
 
+    pub(super) fn log_in_for(&self, url: &Url) -> Option<&(String, String)> {
+        self.basic.get(&url.origin().ascii_serialization())
+    }
+
     /// Waits, but not beyond the run's time.
     pub async fn pause(&self, time: Duration) -> Result<(), SessionError> {
         let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
         waited.map_err(|_| SessionError::Waited)
     }
 
-    /// Would a request to this address be made at all?
-    pub fn may_reach(&self, url: &Url) -> Result<(), Refusal> {
-        self.guard.url(url)
+    /// Would a request to this address be made at all? Asks the site's robots.txt if it has not been asked yet.
+    pub async fn may_reach(&mut self, url: &Url) -> Result<(), SessionError> {
+        self.guard.url(url).map_err(|refusal| SessionError::Refused { url: shown(url), refusal })?;
+        self.heed_robots(url).await
     }
 
     /// Sends a request and follows its redirects. Any status that is not one is a page.
     pub async fn send(&mut self, request: Request) -> Result<Page, SessionError> {
+        self.send_on(request, &mut 0).await
+    }
+
+    /// As [`Session::send`], after so many hops that led here.
+    pub async fn send_on(&mut self, request: Request, hops: &mut u32) -> Result<Page, SessionError> {
         let mut request = request;
-        for _ in 0..=MAX_HOPS {
-            let started = Instant::now();
-            let response = self.once(&request).await?;
-            let status = response.status().as_u16();
-            let Some(location) = redirect_target(&response) else {
-                return self.read(&request, response, started).await;
-            };
-            self.log.push(format!("{} {} → {status} to {location}", request.method(), shown(&request.url)));
-            request = redirect::follow(&request, status, &location, |url| self.jar.header(url).is_some())
-                .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })?;
+        while *hops <= MAX_HOPS {
+            self.may_reach(&request.url).await?;
+            match self.ask(&request, Purpose::Page).await? {
+                Reply::Page(page) => return Ok(page),
+                Reply::Elsewhere { status, location } => request = self.follow(&request, status, &location)?,
+                Reply::Forgotten => continue,
+            }
+            *hops += 1;
         }
         Err(SessionError::TooManyHops(shown(&request.url)))
     }
 
-    /// One request and the head of its answer; cookies go out and come in.
-    async fn once(&mut self, request: &Request) -> Result<Response, SessionError> {
-        self.guard.url(&request.url).map_err(|refusal| SessionError::Refused { url: shown(&request.url), refusal })?;
+    /// The request that a redirect asks for, if it may.
+    pub(super) fn follow(&self, request: &Request, status: u16, location: &str) -> Result<Request, SessionError> {
+        redirect::follow(request, status, location, |url| self.jar.header(url).is_some())
+            .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })
+    }
+
+    /// One request and its answer, when it is our turn.
+    pub(super) async fn attempt(&mut self, request: &Request, purpose: Purpose) -> Result<Reply, SessionError> {
         if self.requests >= self.limits.max_requests {
             return Err(SessionError::TooManyRequests(self.limits.max_requests));
         }
-        self.wait_for_turn(&request.url).await?;
+        self.wait_for_turn(&request.url, purpose).await?;
         self.requests += 1;
+        let headers = self.headers(request, purpose)?;
+        let known = self.known(request, &headers, purpose);
+        let started = Instant::now();
+        let response = self.once(request, headers.clone(), known.as_ref(), purpose).await?;
+        let status = response.status().as_u16();
+        if let (304, Some(known)) = (status, known) {
+            return self.unchanged(request, known, started).await;
+        }
+        if let Some(location) = redirect_target(&response) {
+            self.log.push(format!("{} {} → {status} to {location}", request.method(), shown(&request.url)));
+            return Ok(Reply::Elsewhere { status, location });
+        }
+        let page = self.read(request, response, started, purpose).await?;
+        self.keep(request, &headers, &page, purpose);
+        Ok(Reply::Page(page))
+    }
+
+    /// One request and the head of its answer; cookies go out and come in.
+    async fn once(
+        &mut self,
+        request: &Request,
+        headers: HeaderMap,
+        known: Option<&KeptPage>,
+        purpose: Purpose,
+    ) -> Result<Response, SessionError> {
         let method = if request.post { Method::POST } else { Method::GET };
-        let mut builder = self.client.request(method, request.url.clone()).headers(self.headers(request)?);
+        let mut builder = self.client.request(method, request.url.clone()).headers(headers);
         if let Some(body) = &request.body {
             builder = builder.header(header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());
         }
-        if let Some((user, password)) = self.basic.get(&request.url.origin().ascii_serialization()) {
+        if let Some((user, password)) = self.log_in_for(&request.url).filter(|_| purpose == Purpose::Page) {
             builder = builder.basic_auth(user, Some(password));
         }
-        let sent = tokio::time::timeout(FIRST_BYTE, builder.send());
+        for (name, value) in known.map(unchanged::conditions).unwrap_or_default() {
+            builder = builder.header(name, value);
+        }
+        let sent = tokio::time::timeout(self.patience.first_byte, builder.send());
         let response = match self.in_time(sent, &request.url).await? {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(connection_error(&request.url, &error)),
-            Err(_) => return Err(SessionError::NoAnswer { url: shown(&request.url), waited: FIRST_BYTE }),
+            Ok(Err(error)) => return Err(self.connection_error(&request.url, &error)),
+            Err(_) => {
+                return Err(SessionError::NoAnswer { url: shown(&request.url), waited: self.patience.first_byte });
+            }
         };
         for value in response.headers().get_all(header::SET_COOKIE) {
-            if let Ok(text) = value.to_str() {
+            if let Ok(text) = value.to_str()
+                && purpose == Purpose::Page
+            {
                 self.jar.take(text, &request.url);
             }
         }
@@ -188,21 +277,26 @@ impl Session {
         request: &Request,
         mut response: Response,
         started: Instant,
+        purpose: Purpose,
     ) -> Result<Page, SessionError> {
         let status = response.status().as_u16();
         let headers = kept_headers(response.headers());
         let too_large = || SessionError::TooLarge { url: shown(&request.url), max: self.limits.max_page_bytes };
-        let is_error = status >= 400;
-        let most = self.limits.max_page_bytes.min(if is_error { MAX_ERROR_BYTES } else { u64::MAX });
-        if !is_error && response.content_length().is_some_and(|length| length > most) {
+        let (may_be_cut, most) = match purpose {
+            Purpose::Robots => (true, RobotsTxt::MAX_BYTES as u64),
+            Purpose::Page if status >= 400 => (true, MAX_ERROR_BYTES.min(self.limits.max_page_bytes)),
+            Purpose::Page => (false, self.limits.max_page_bytes),
+        };
+        if !may_be_cut && response.content_length().is_some_and(|length| length > most) {
             return Err(too_large());
         }
         let mut body = Vec::new();
         loop {
             let chunk = self.in_time(response.chunk(), &request.url).await?;
-            let Some(chunk) = chunk.map_err(|error| connection_error(&request.url, &error))? else { break };
+            let Some(chunk) = chunk.map_err(|error| self.connection_error(&request.url, &error))? else { break };
             if (body.len() + chunk.len()) as u64 > most {
-                if is_error {
+                if may_be_cut {
+                    body.extend_from_slice(&chunk[..chunk.len().min(most as usize - body.len())]);
                     break;
                 }
                 return Err(too_large());
@@ -216,10 +310,13 @@ impl Session {
         Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }
 
-    fn headers(&self, request: &Request) -> Result<HeaderMap, SessionError> {
+    fn headers(&self, request: &Request, purpose: Purpose) -> Result<HeaderMap, SessionError> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
         headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(ACCEPT_LANGUAGE));
+        if purpose == Purpose::Robots {
+            return Ok(headers);
+        }
         if let Some(cookies) = self.jar.header(&request.url)
             && let Ok(value) = HeaderValue::from_str(&cookies)
         {
@@ -245,21 +342,8 @@ impl Session {
         Ok(headers)
     }
 
-    /// Waits until the host may be asked again.
-    async fn wait_for_turn(&mut self, url: &Url) -> Result<(), SessionError> {
-        let host = url.host_str().unwrap_or_default().to_owned();
-        if let Some(last) = self.last.get(&host) {
-            let pause = (*last + self.limits.delay).saturating_duration_since(Instant::now());
-            if !pause.is_zero() {
-                self.in_time(tokio::time::sleep(pause), url).await?;
-            }
-        }
-        self.last.insert(host, Instant::now());
-        Ok(())
-    }
-
     /// Does the work unless the run's time is up first.
-    async fn in_time<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
+    pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
         tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(shown(url)))
     }
 }
@@ -282,7 +366,7 @@ fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-fn without_password(url: &Url) -> Url {
+pub(super) fn without_password(url: &Url) -> Url {
     let mut url = url.clone();
     // An error means that this kind of URL can have neither.
     let _ = url.set_username("");
@@ -295,37 +379,4 @@ pub fn shown(url: &Url) -> String {
     let mut url = without_password(url);
     url.set_fragment(None);
     url.to_string()
-}
-
-/// Finds the reason inside reqwest's layers of errors.
-fn connection_error(url: &Url, error: &reqwest::Error) -> SessionError {
-    let url = shown(url);
-    let reason = innermost(error);
-    if let Some(refusal) = causes(error).find_map(|it| it.downcast_ref::<Refusal>()) {
-        return SessionError::Refused { url, refusal: refusal.clone() };
-    }
-    if causes(error).any(|it| it.is::<rustls::Error>()) {
-        return SessionError::Tls { url, reason };
-    }
-    if error.is_dns() {
-        return SessionError::Name { url, reason };
-    }
-    if error.is_connect() && error.is_timeout() {
-        return SessionError::NoConnection { url, waited: CONNECT };
-    }
-    SessionError::Connection { url, reason }
-}
-
-/// The last error of the chain says what happened; the ones above say only where.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
-    causes(error).last().map_or_else(String::new, ToString::to_string)
-}
-
-/// An error and all that it came from.
-fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&it| {
-        // What an io::Error wraps is not its source.
-        let wrapped = it.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        wrapped.map(|it| it as &(dyn StdError + 'static)).or_else(|| it.source())
-    })
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::guard::Refusal;
 use super::redirect::RedirectError;
-use crate::model::{ByteSize, Failure, Page};
+use crate::model::{ByteSize, Failure, Page, Span};
 
 /// Why a walk ended early.
 #[derive(Clone, Debug)]
@@ -35,6 +35,15 @@ pub enum SessionError {
     Deadline(String),
     #[error("the run's time was up while it waited; raise `limits.timeout` in task.toml if it needs longer")]
     Waited,
+    #[error("the run's time was up while other tasks were at {0}; see `per_host` in config.toml")]
+    Busy(String),
+    #[error("{host} is to be left alone for another {}, which is longer than this run may take; the next run tries again", whole_seconds(*wait))]
+    Resting { host: String, wait: Duration },
+    #[error(
+        "the robots.txt of {origin} keeps robots away from {path}: {rule}; \
+         set `fetch.robots_txt = false` in task.toml if its owner lets you"
+    )]
+    RobotsTxt { origin: String, path: String, rule: String },
     #[error("{url} did not begin to answer within {} s", waited.as_secs())]
     NoAnswer { url: String, waited: Duration },
     #[error("no connection to {url} within {} s", waited.as_secs())]
@@ -44,16 +53,39 @@ pub enum SessionError {
     #[error("no safe connection to {url}: {reason}")]
     Tls { url: String, reason: String },
     #[error("the connection to {url} failed: {reason}")]
-    Connection { url: String, reason: String },
+    Connection { url: String, reason: String, lost: Lost },
     #[error("the header `{0}` cannot be sent: a name or value has characters that HTTP does not allow")]
     Header(String),
+    #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
+    Proxy(String),
     #[error("`{0}` is not supported yet")]
     Unsupported(&'static str),
     #[error("no web client could be made: {0}")]
     Client(String),
 }
 
+/// When a connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Nothing of the request has been sent.
+    Before,
+    /// The site may have seen the request, but its answer did not come, or not to its end.
+    MidWay,
+    /// What came is no answer; asking again brings the same.
+    Nonsense,
+}
+
 impl SessionError {
+    /// Set where the connection was lost and not the answer unwelcome.
+    pub fn lost(&self) -> Option<Lost> {
+        match self {
+            SessionError::NoConnection { .. } => Some(Lost::Before),
+            SessionError::NoAnswer { .. } => Some(Lost::MidWay),
+            SessionError::Connection { lost, .. } => Some(*lost),
+            _ => None,
+        }
+    }
+
     pub fn cause(&self) -> Failure {
         match self {
             SessionError::Refused { .. }
@@ -63,10 +95,19 @@ impl SessionError {
             | SessionError::Connection { .. } => Failure::Network,
             SessionError::TooManyHops(_) => Failure::Http,
             SessionError::TooManyRequests(_) | SessionError::TooLarge { .. } => Failure::Limit,
-            SessionError::Deadline(_) | SessionError::Waited | SessionError::NoAnswer { .. } => Failure::Timeout,
+            SessionError::Resting { .. } => Failure::Blocked,
+            SessionError::RobotsTxt { .. } => Failure::RobotsTxt,
+            SessionError::Deadline(_)
+            | SessionError::Waited
+            | SessionError::Busy(_)
+            | SessionError::NoAnswer { .. } => Failure::Timeout,
             SessionError::Tls { .. } => Failure::Tls,
-            SessionError::Header(_) | SessionError::Unsupported(_) => Failure::Config,
+            SessionError::Header(_) | SessionError::Proxy(_) | SessionError::Unsupported(_) => Failure::Config,
             SessionError::Client(_) => Failure::Internal,
         }
     }
+}
+
+fn whole_seconds(time: Duration) -> Span {
+    Span::seconds(time.as_secs().max(1))
 }

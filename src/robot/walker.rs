@@ -8,10 +8,11 @@ use chrono::{NaiveDate, Utc};
 use encoding_rs::Encoding;
 
 use super::blank::Blanks;
+use super::manners::{refresh, retry};
 use super::session::{Request, Session, shown};
 use super::steps::LoggedIn;
 use super::variables::{self, Values};
-use super::{Observer, Order, Trouble, steps};
+use super::{Observer, Order, Trouble, link, steps};
 use crate::model::{Failure, Page, Step, Task, TraceLine};
 use crate::page::{Tree, charset};
 
@@ -120,19 +121,42 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// As [`Walker::go`], whoever the site takes us for.
+    /// As [`Walker::go`], whoever the site takes us for. A page that sends its visitor on is not where one stands.
     pub async fn arrive(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
-        let sent = self.session.send(request).await;
-        for line in std::mem::take(&mut self.session.log) {
-            self.trace(line);
+        let (mut request, mut hops) = (request, 0);
+        self.session.once_only = self.login.as_ref().is_some_and(LoggedIn::is_busy);
+        loop {
+            let sent = self.session.send_on(request, &mut hops).await;
+            for line in std::mem::take(&mut self.session.log) {
+                self.trace(line);
+            }
+            let page = sent.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
+            let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
+            self.stand_on(page);
+            if let Some((cause, sentence)) = objection {
+                return Err(self.trouble(cause, sentence));
+            }
+            let Some(next) = self.sent_on()? else { return Ok(()) };
+            hops += 1;
+            request = next;
         }
-        let page = sent.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
-        let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
-        self.stand_on(page);
-        match objection {
-            None => Ok(()),
-            Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
+    }
+
+    /// The request that the current page's `<meta http-equiv=refresh>` makes.
+    fn sent_on(&mut self) -> Result<Option<Request>, Trouble> {
+        let here = self.here()?;
+        let Some(target) = refresh::target(&here.tree).filter(|_| here.page.meta.status < 300) else { return Ok(None) };
+        let from = Request::get(here.page.meta.url.clone());
+        let base = link::base(&here.tree, &from.url);
+        let Ok(to) = base.join(&target) else { return Ok(None) };
+        // A page that only calls itself again is one that wants to look fresh.
+        if shown(&to) == shown(&from.url) {
+            return Ok(None);
         }
+        let next = self.session.follow(&from, 302, to.as_str());
+        let next = next.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
+        self.trace(format!("{} sends on to {}", shown(&from.url), shown(&next.url)));
+        Ok(Some(next))
     }
 
     /// Reads a page and stands on it.
@@ -274,7 +298,8 @@ fn one_line(text: &str) -> String {
 /// What speaks against using the page: its status, or that it is no page at all.
 pub fn objection(page: &Page) -> Option<(Failure, String)> {
     let (url, status) = (shown(&page.meta.url), page.meta.status);
-    if status >= 400 {
+    // Nobody had asked whether it is unchanged.
+    if status >= 400 || status == 304 {
         let cause = match status {
             401 => Failure::Login,
             403 | 407 | 429 | 451 => Failure::Blocked,
@@ -283,7 +308,11 @@ pub fn objection(page: &Page) -> Option<(Failure, String)> {
         };
         let reason =
             reqwest::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason()).unwrap_or_default();
-        return Some((cause, format!("{url} answered with status {status} {reason}").trim_end().to_owned()));
+        let said = format!("{url} answered with status {status} {reason}").trim_end().to_owned();
+        let wish = retry::wish(&page.meta, page.meta.fetched_at);
+        let wish = wish
+            .map(|wait| format!(" and asks to be left alone for {}; the next run tries again", retry::rounded(wait)));
+        return Some((cause, said + &wish.unwrap_or_default()));
     }
     let kind = foreign_kind(&page.body)?;
     Some((Failure::Http, format!("{url} is {kind}, not a web page")))

@@ -111,10 +111,10 @@ fn fetch(source: &Source, task: &Task) -> Result<(), Problem> {
             .hint("write \"auto\", \"utf-8\", \"windows-1252\" …"));
     }
     if let Some(proxy) = &fetch.proxy
-        && !["http", "https", "socks5", "socks5h"].contains(&proxy.scheme())
+        && let Err(why) = robot::check_proxy(proxy, fetch.allow_private)
     {
-        let message = format!("a proxy is reached by http, https or socks5, not {}", proxy.scheme());
-        return Err(source.problem_at_key(&["fetch", "proxy"], message));
+        let problem = source.problem_at_key(&["fetch", "proxy"], why);
+        return Err(problem.hint("write \"http://proxy.example:3128\", or https, socks5 or socks5h"));
     }
     for (index, host) in fetch.allow_hosts.iter().flatten().enumerate() {
         if url::Host::parse(host).is_err() {

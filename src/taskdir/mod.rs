@@ -11,6 +11,7 @@ mod columns_file;
 mod labels_file;
 mod samples;
 mod state;
+mod kept;
 mod items;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::model::{Script, Task, TaskName};
 pub use columns_file::write_columns;
 pub use folder::FileError;
 pub use items::read_items;
+pub use kept::{KeptPages, read_robots, write_robots};
 pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_labels};
 pub use problem::Problem;
 pub use samples::{Sample, clear_samples, read_samples, write_sample};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::folder::{FileError, Folder, PRIVATE_FILE, PRIVATE_FOLDER};
 
-const STATE: &str = ".state";
+pub(super) const STATE: &str = ".state";
 const COOKIES: &str = "cookies.json";
 
 /// Fifty cookies of 4 kB for a handful of hosts.

@@ -6,18 +6,22 @@
 mod harvest;
 mod links;
 mod detail;
+mod parent;
 mod seal;
 
-use std::io::{self, Read};
+use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
 
 use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Verdict};
 use crate::robot::{self, Order};
-use crate::wire::{self, Assignment, Message};
+use crate::wire::{self, Answer, Assignment, Message};
 
 use harvest::Harvest;
+use parent::Parent;
 
 /// The child reports its own time-out this long before the parent would kill it.
 const REPORT_TIME: Duration = Duration::from_secs(2);
@@ -35,13 +39,13 @@ pub fn main() -> ExitCode {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
-    die_with_the_pipe();
-    let verdict = run(&assignment);
+    let answers = listen_to_the_pipe();
+    let verdict = run(&assignment, answers);
     report(&Message::End(verdict));
     ExitCode::SUCCESS
 }
 
-fn run(assignment: &Assignment) -> Verdict {
+fn run(assignment: &Assignment, answers: Answers) -> Verdict {
     let limit = assignment.task.limits.timeout.0;
     let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -60,7 +64,8 @@ fn run(assignment: &Assignment) -> Verdict {
         cookies: assignment.cookies.as_deref(),
         deadline,
     };
-    let walk = runtime.block_on(robot::walk(order, &mut harvest));
+    let parent = Parent::new(assignment, answers);
+    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order, &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
@@ -106,11 +111,19 @@ fn report_with(message: &Message, raw: &[u8]) {
     }
 }
 
+/// What the parent answers, with the raw bytes that go with it.
+type Answers = mpsc::UnboundedReceiver<(Answer, Vec<u8>)>;
+
 /// The parent holds the other end of stdin for as long as it lives: its end is ours.
-fn die_with_the_pipe() {
-    std::thread::spawn(|| {
-        let mut rest = [0; 16];
-        while matches!(io::stdin().lock().read(&mut rest), Ok(n) if n > 0) {}
+fn listen_to_the_pipe() -> Answers {
+    let (send, answers) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        while let Ok(Some(answer)) = wire::read::<Answer>(&mut stdin) {
+            // Nobody waits for an answer any more when the walk is over.
+            let _ = send.send(answer);
+        }
         std::process::exit(1);
     });
+    answers
 }

@@ -13,6 +13,7 @@ mod docs;
 mod hostile;
 mod induce;
 mod json;
+mod manners;
 mod robot;
 mod runs;
 mod store;

@@ -102,7 +102,7 @@ impl Walked {
 /// A task on the practice site; `more` are further lines of its task.toml.
 fn task(site: &Site, path: &str, more: &str) -> Task {
     let url = site.url().join(path).expect("a path of the practice site");
-    toml::from_str(&format!("url = '{url}'\nfetch.allow_private = true\nfetch.delay = '0s'\n{more}"))
+    toml::from_str(&format!("url = '{url}'\nfetch.allow_private = true\nfetch.delay = '0s'\nfetch.retries = 0\n{more}"))
         .expect("a task of the test")
 }
 
@@ -346,7 +346,7 @@ async fn nobody_there_is_a_network_failure() {
     let closed = tokio::net::TcpListener::bind(LOOPBACK).await.expect("a free port");
     let port = closed.local_addr().expect("it is bound").port();
     drop(closed);
-    let toml = format!("url = 'http://127.0.0.1:{port}/'\nfetch.allow_private = true");
+    let toml = format!("url = 'http://127.0.0.1:{port}/'\nfetch.allow_private = true\nfetch.retries = 0");
     let task: Task = toml::from_str(&toml).expect("a task of the test");
     walk(&task, "").await.fails(Failure::Network, "refused");
 }

@@ -33,7 +33,9 @@ pub async fn details(walker: &mut Walker<'_>, step: &Details) -> Result<(), Trou
                 }
                 Err(trouble) if may_go_on(trouble.cause) && in_a_row < MAX_FAILURES => {
                     walker.trace(format!("left out: {}", trouble.sentence));
-                    (missing, in_a_row) = (missing + 1, in_a_row + 1);
+                    // What a site does not want robots to see says nothing about its health.
+                    let counts = u32::from(trouble.cause != Failure::RobotsTxt);
+                    (missing, in_a_row) = (missing + 1, in_a_row + counts);
                     last = Some(trouble);
                     None
                 }

@@ -28,6 +28,13 @@ pub struct LoggedIn {
     busy: bool,
 }
 
+impl LoggedIn {
+    /// Are we logging in right now?
+    pub fn is_busy(&self) -> bool {
+        self.busy
+    }
+}
+
 pub async fn login(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
     if step.basic {
         return basic(walker, step).await;

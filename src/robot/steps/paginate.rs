@@ -8,6 +8,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::super::session::{Request, shown};
+use super::super::trouble::SessionError;
 use super::super::walker::Walker;
 use super::super::{Trouble, link, pager};
 use super::{ask, follow, take};
@@ -38,8 +39,13 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
         if !next.post && addresses.contains(&shown(&next.url)) {
             return enough(walker, number, "the next link leads to a page seen before");
         }
-        if let Err(refusal) = walker.session.may_reach(&next.url) {
-            return enough(walker, number, &format!("the next link is not followed: {refusal}"));
+        if let Err(error) = walker.session.may_reach(&next.url).await {
+            return match error {
+                SessionError::Refused { .. } | SessionError::RobotsTxt { .. } => {
+                    enough(walker, number, &format!("the next link is not followed: {error}"))
+                }
+                error => Err(walker.trouble(error.cause(), error.to_string())),
+            };
         }
         if number >= most {
             return enough(walker, number, "that is the most this step reads (`max_pages`); there are more");

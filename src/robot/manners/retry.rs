@@ -1,0 +1,130 @@
+//! Trying again: only what failed in passing, only what may be done twice, and never sooner than the site asks.
+
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use chrono::{DateTime, Utc};
+
+use crate::model::{PageMeta, Span};
+use crate::robot::session::{Purpose, Reply, Request, Session, shown};
+use crate::robot::trouble::{Lost, SessionError};
+
+/// No pause of our own is longer than this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A site that wants more peace than this has made a mistake, or wants to be rid of us (safety.md input 23).
+const LONGEST_WISH: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl Session {
+    /// Asks until there is an answer that will stay the same, or the tries are used up.
+    pub(in crate::robot) async fn ask(&mut self, request: &Request, purpose: Purpose) -> Result<Reply, SessionError> {
+        let tries = if self.once_only { 0 } else { self.limits.retries };
+        let mut pauses = ExponentialBuilder::default()
+            .with_min_delay(self.patience.first_pause)
+            .with_max_delay(LONGEST_PAUSE)
+            .with_max_times(usize::try_from(tries).unwrap_or(usize::MAX))
+            .with_jitter()
+            .build();
+        for number in 1.. {
+            let came = self.attempt(request, purpose).await;
+            let wish = match &came {
+                Ok(Reply::Page(page)) => wish(&page.meta, Utc::now()),
+                Ok(Reply::Elsewhere { .. } | Reply::Forgotten) | Err(_) => None,
+            };
+            let pause = if may_pass(request, &came) { pauses.next() } else { None };
+            let wait = pause.map(|pause| pause.max(wish.unwrap_or_default()));
+            let Some(wait) = wait.filter(|wait| Instant::now() + *wait < self.deadline) else {
+                self.home.over(wish.unwrap_or_default());
+                return came;
+            };
+            self.home.over(wait);
+            let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
+            let (method, url) = (request.method(), shown(&request.url));
+            self.log.push(format!("{method} {url}{why}; tried again in {} ({number} of {tries})", rounded(wait)));
+            self.in_time(tokio::time::sleep(wait), &request.url).await?;
+        }
+        unreachable!("the tries are counted")
+    }
+}
+
+/// Is it worth another try, and is another try allowed? What a form has sent may have been done although no answer came.
+fn may_pass(request: &Request, came: &Result<Reply, SessionError>) -> bool {
+    match came {
+        Ok(Reply::Page(page)) => !request.post && matches!(page.meta.status, 429 | 502 | 503 | 504),
+        Ok(Reply::Elsewhere { .. } | Reply::Forgotten) => false,
+        Err(error) => match error.lost() {
+            Some(Lost::Before) => true,
+            Some(Lost::MidWay) => !request.post,
+            Some(Lost::Nonsense) | None => false,
+        },
+    }
+}
+
+/// How long the site wants to be left alone: `Retry-After` in seconds or as a date. Nonsense is no wish.
+pub fn wish(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
+    if !matches!(page.status, 429 | 503) {
+        return None;
+    }
+    let text = page.header("retry-after")?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a very long time.
+        let seconds = text.parse().unwrap_or(u64::MAX);
+        return Some(Duration::from_secs(seconds).min(LONGEST_WISH));
+    }
+    let date = DateTime::parse_from_rfc2822(text).ok()?;
+    let wait = (date.with_timezone(&Utc) - now).to_std().unwrap_or_default();
+    Some(wait.min(LONGEST_WISH))
+}
+
+/// A length of time as people say it.
+pub fn rounded(time: Duration) -> Span {
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    Span(Duration::from_millis(if ms < 10_000 { ms.div_ceil(100) * 100 } else { ms.div_ceil(1_000) * 1_000 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, retry_after: &str) -> PageMeta {
+        PageMeta {
+            url: "https://shop.test/".parse().expect("a URL of the test"),
+            status,
+            headers: vec![("retry-after".to_owned(), retry_after.to_owned())],
+            fetched_at: now(),
+            elapsed_ms: 0,
+            saved_as: None,
+        }
+    }
+
+    fn now() -> DateTime<Utc> {
+        DateTime::parse_from_rfc3339("2026-11-16T08:00:00Z").expect("a time of the test").to_utc()
+    }
+
+    #[test]
+    fn a_wish_for_peace_is_read_in_every_spelling_and_nonsense_is_none() {
+        const WEEK: u64 = 7 * 24 * 3600;
+        for (text, seconds) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("99999999999", Some(WEEK)),
+            ("99999999999999999999999999999", Some(WEEK)),
+            ("-1", None),
+            ("", None),
+            ("soon", None),
+            ("1e9", None),
+            ("Mon, 16 Nov 2026 08:01:00 GMT", Some(60)),
+            ("Mon, 16 Nov 2026 07:00:00 GMT", Some(0)),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", Some(WEEK)),
+        ] {
+            assert_eq!(wish(&answer(429, text), now()).map(|it| it.as_secs()), seconds, "{text:?}");
+        }
+        assert_eq!(wish(&answer(200, "120"), now()), None, "only who turns us away has a wish");
+    }
+
+    #[test]
+    fn pauses_are_said_in_round_figures() {
+        for (ms, said) in [(1_234, "1s300ms"), (12_345, "13s"), (2_000, "2s"), (7_200_000, "2h")] {
+            assert_eq!(rounded(Duration::from_millis(ms)).to_string(), said);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! robots.txt (RFC 9309): what a site lets robots see, asked once an origin and remembered for a day.
+
+use std::time::Duration;
+
+use chrono::{TimeDelta, Utc};
+use texting_robots::Robot;
+use url::Url;
+
+use crate::model::RobotsTxt;
+use crate::robot::session::{Purpose, Reply, Request, Session};
+use crate::robot::trouble::SessionError;
+
+/// The standard's own number.
+const MAX_REDIRECTS: u32 = 5;
+/// The standard says not to use an older one.
+const FRESH: TimeDelta = TimeDelta::hours(24);
+/// Some ask for an hour between two requests, and mean other robots.
+const MAX_CRAWL_DELAY: Duration = Duration::from_secs(60);
+/// The guard lets few hosts pass, but a host has many ports.
+const MAX_ORIGINS: usize = 100;
+
+/// Every rule becomes a regular expression: 17,000 of them, 500 kB, took 20 s, and one that is too long to be compiled made
+/// the whole file worthless. Real files have some hundred short rules.
+const MAX_LINES: usize = 2_000;
+const MAX_LINE_BYTES: usize = 1_000;
+
+/// What one origin lets us do.
+pub struct Rules {
+    kind: Kind,
+    /// Between two requests, as the site wants it.
+    delay: Duration,
+}
+
+enum Kind {
+    Stated {
+        robot: Robot,
+        text: String,
+    },
+    /// It could not be had, for a reason of the site's; until it can, the site is closed to robots.
+    Unknown {
+        status: u16,
+    },
+}
+
+impl Session {
+    /// May this address be fetched, as far as its site is concerned?
+    pub(in crate::robot) async fn heed_robots(&mut self, url: &Url) -> Result<(), SessionError> {
+        let Some(name) = self.limits.robot.clone() else { return Ok(()) };
+        let origin = url.origin().ascii_serialization();
+        if !self.robots.contains_key(&origin) {
+            let fresh = self.home.robots(&origin).filter(|it| Utc::now() - it.fetched_at < FRESH);
+            let rules = match fresh {
+                Some(robots) => Rules::read(&name, &robots.text),
+                None => self.fetch_robots(&name, url, &origin).await?,
+            };
+            if self.robots.len() >= MAX_ORIGINS {
+                self.robots.clear();
+            }
+            self.robots.insert(origin.clone(), rules);
+        }
+        match self.robots[&origin].objection(&name, url) {
+            None => Ok(()),
+            Some(rule) => Err(SessionError::RobotsTxt { origin, path: url.path().to_owned(), rule }),
+        }
+    }
+
+    /// How long this site wants us to wait between two requests.
+    pub(in crate::robot) fn crawl_delay(&self, url: &Url) -> Duration {
+        self.robots.get(&url.origin().ascii_serialization()).map_or(Duration::ZERO, |rules| rules.delay)
+    }
+
+    /// A failing connection ends the run under its own name: the page would have met the same.
+    async fn fetch_robots(&mut self, name: &str, url: &Url, origin: &str) -> Result<Rules, SessionError> {
+        let mut request = Request::get(url.join("/robots.txt").expect("a path that every http address can have"));
+        let mut text = String::new();
+        for _ in 0..=MAX_REDIRECTS {
+            match self.ask(&request, Purpose::Robots).await? {
+                Reply::Page(page) => {
+                    let status = page.meta.status;
+                    if status == 429 || status >= 500 {
+                        return Ok(Rules { kind: Kind::Unknown { status }, delay: Duration::ZERO });
+                    }
+                    if status < 300 {
+                        text = String::from_utf8_lossy(&page.body).into_owned();
+                    }
+                    break;
+                }
+                Reply::Elsewhere { status, location } => {
+                    // One that leads astray is as good as none.
+                    let Ok(next) = self.follow(&request, status, &location) else { break };
+                    if self.guard.url(&next.url).is_err() {
+                        break;
+                    }
+                    request = next;
+                }
+                Reply::Forgotten => break,
+            }
+        }
+        let robots = RobotsTxt { origin: origin.to_owned(), text, fetched_at: Utc::now() };
+        let rules = Rules::read(name, &robots.text);
+        self.home.keep_robots(robots);
+        Ok(rules)
+    }
+}
+
+impl Rules {
+    fn read(name: &str, text: &str) -> Rules {
+        let says_something = |line: &&str| {
+            let line = line.trim_start();
+            !line.is_empty() && !line.starts_with('#') && line.len() <= MAX_LINE_BYTES
+        };
+        let text: String = text.lines().filter(says_something).take(MAX_LINES).flat_map(|line| [line, "\n"]).collect();
+        // A file that is no robots.txt at all forbids nothing.
+        let nothing = || Robot::new(name, b"").expect("an empty robots.txt");
+        let robot = Robot::new(name, text.as_bytes()).unwrap_or_else(|_| nothing());
+        let wanted = robot.delay.filter(|delay| delay.is_finite() && *delay > 0.0).unwrap_or(0.0);
+        let delay = Duration::from_secs_f32(wanted.min(MAX_CRAWL_DELAY.as_secs_f32()));
+        Rules { kind: Kind::Stated { robot, text }, delay }
+    }
+
+    /// The rule that forbids it.
+    fn objection(&self, name: &str, url: &Url) -> Option<String> {
+        match &self.kind {
+            Kind::Unknown { status } => {
+                Some(format!("it answered with status {status}, and until it can be read all of the site is closed"))
+            }
+            Kind::Stated { robot, .. } if robot.allowed(url.as_str()) => None,
+            Kind::Stated { text, .. } => Some(format!("“{}”", rule(name, text, url))),
+        }
+    }
+}
+
+/// The line that forbids this address: of those that would alone, the longest.
+fn rule(name: &str, text: &str, url: &Url) -> String {
+    const MAX_CHARS: usize = 200;
+    let forbids = |line: &&str| {
+        let is_rule = line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("disallow:"));
+        is_rule && Robot::new(name, line.as_bytes()).is_ok_and(|robot| !robot.allowed(url.as_str()))
+    };
+    let line = text.lines().map(str::trim).filter(forbids).max_by_key(|line| line.len());
+    line.unwrap_or("Disallow").chars().take(MAX_CHARS).collect()
+}
+
+/// What robots.txt files call a robot: the first word of its `User-Agent`, without version.
+pub fn name(user_agent: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_');
+    let word: String = user_agent.chars().take_while(|c| is_word(*c)).collect();
+    if word.is_empty() { "*".to_owned() } else { word.to_ascii_lowercase() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn objection(text: &str, path: &str) -> Option<String> {
+        let url = Url::parse("https://shop.test").and_then(|it| it.join(path)).expect("a URL of the test");
+        Rules::read("pieme", text).objection("pieme", &url)
+    }
+
+    #[test]
+    fn the_rule_that_forbids_is_named() {
+        let text = "User-agent: *\nDisallow: /a\nDisallow: /a/b # not here\nAllow: /a/b/c\nDisallow: /*.pdf$\n";
+        for (path, rule) in [
+            ("/", None),
+            ("/a/x", Some("“Disallow: /a”")),
+            ("/a/b/x", Some("“Disallow: /a/b # not here”")),
+            ("/a/b/c", None),
+            ("/x/y.pdf", Some("“Disallow: /*.pdf$”")),
+            ("/robots.txt", None),
+        ] {
+            assert_eq!(objection(text, path).as_deref(), rule, "{path}");
+        }
+        assert_eq!(objection("User-agent: pieme\nDisallow:\nUser-agent: *\nDisallow: /", "/a"), None);
+        assert!(objection("User-agent: Pieme\nDisallow: /\n", "/a").is_some());
+        for odd in ["", "<!DOCTYPE html><title>Home</title>", "\0\u{1}\u{feff}Disallow", "Disallow: /\\[(*"] {
+            assert_eq!(objection(odd, "/a"), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_wish_for_delay_is_capped_and_nonsense_is_none() {
+        for (text, seconds) in
+            [("5", 5.0), ("0.5", 0.5), ("999999", 60.0), ("-3", 0.0), ("NaN", 0.0), ("inf", 0.0), ("soon", 0.0)]
+        {
+            let rules = Rules::read("pieme", &format!("User-agent: *\nCrawl-delay: {text}\n"));
+            assert_eq!(rules.delay, Duration::from_secs_f32(seconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_robots_txt_of_half_a_megabyte_is_read_in_time() {
+        let many = "Disallow: /*a*b*c*d*e*f*g*h$\n".repeat(RobotsTxt::MAX_BYTES / 29);
+        let long = format!("Disallow: /{}x", "*a".repeat(RobotsTxt::MAX_BYTES / 2));
+        let started = Instant::now();
+        for text in [many, long, "\n".repeat(RobotsTxt::MAX_BYTES), "a".repeat(RobotsTxt::MAX_BYTES)] {
+            objection(&format!("User-agent: *\n{text}"), "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn a_robot_is_known_by_its_first_word() {
+        for (agent, word) in
+            [("pieme/0.1.0", "pieme"), ("Mozilla/5.0 (X11)", "mozilla"), ("Acme-Bot", "acme-bot"), ("", "*")]
+        {
+            assert_eq!(name(agent), word);
+        }
+    }
+}

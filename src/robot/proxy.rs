@@ -1,0 +1,84 @@
+//! `fetch.proxy`: the way out of a network that has only one. What is behind it cannot be looked up from here, so of a name
+//! only the guard's list of hosts is checked; the proxy itself passes the guard like any address.
+
+use std::collections::BTreeMap;
+
+use chrono::Utc;
+use reqwest::Proxy;
+use url::{Host, Url};
+
+use super::guard::{Guard, is_global};
+use super::trouble::SessionError;
+use super::variables::{self, Part, Values};
+
+const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
+
+/// The proxy of a session. Its address is never part of an error: a password may stand in it.
+pub fn reach(text: &str, secrets: &BTreeMap<String, String>, guard: &Guard) -> Result<Proxy, SessionError> {
+    let values = Values { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
+    let mut text = text.to_owned();
+    // A secret may have characters that mean something in an address.
+    for part in variables::parse(&text.clone()).map_err(|error| SessionError::Proxy(error.to_string()))? {
+        if let Part::Secret(name) = part {
+            let spelled = format!("${{secret:{name}}}");
+            let value = variables::expand(&spelled, &values).map_err(|error| SessionError::Proxy(error.to_string()))?;
+            text = text.replace(
+                &spelled,
+                &url::form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20"),
+            );
+        }
+    }
+    let url = read(&text).map_err(SessionError::Proxy)?;
+    if let Some(address) = literal(&url) {
+        let host = address.to_string();
+        guard
+            .address(&host, address)
+            .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
+    }
+    Proxy::all(url).map_err(|_| SessionError::Proxy("it is not an address".to_owned()))
+}
+
+/// Can this be a proxy? Said when the folder is dropped.
+pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
+    let mut plain = String::new();
+    for part in variables::parse(text).map_err(|error| error.to_string())? {
+        match part {
+            Part::Text(text) => plain.push_str(text),
+            Part::Secret(_) => plain.push('x'),
+            Part::Variable(_) | Part::Today(_) => {
+                return Err("only secrets can stand in a proxy's address: `${secret:NAME}`".to_owned());
+            }
+        }
+    }
+    let url = read(&plain)?;
+    match literal(&url).filter(|address| !allow_private && !is_global(*address)) {
+        Some(address) => Err(format!(
+            "the proxy is at {address}, which is not a public address; set `fetch.allow_private = true` if that is meant"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn read(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("it is not an address: {error}"))?;
+    if !SCHEMES.contains(&url.scheme()) {
+        return Err(format!("a proxy is reached by http, https or socks5, not {}", url.scheme()));
+    }
+    if url.host().is_none() {
+        return Err("the address has no host".to_owned());
+    }
+    Ok(url)
+}
+
+/// The host where it is an address. The url crate reads odd spellings of one only in http and https.
+fn literal(url: &Url) -> Option<std::net::IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(name) => match Host::parse(name).ok()? {
+            Host::Ipv4(address) => Some(address.into()),
+            Host::Ipv6(address) => Some(address.into()),
+            Host::Domain(_) => None,
+        },
+    }
+}

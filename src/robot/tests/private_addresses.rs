@@ -1,0 +1,144 @@
+//! Sixty spellings of private addresses, by every way a site or a task can name one: no connection is made (safety.md P22).
+
+use url::Url;
+
+use super::server::{Act, Server};
+use super::{PLAIN, PRIVATE, guard, session_for, task, walk};
+use crate::model::{Failure, Script, Task};
+use crate::robot::guard::tests::SPELLINGS;
+use crate::robot::session::Request;
+use crate::robot::{check_proxy, proxy};
+
+/// A task that names the private host as its own, so that only the guard's look at the address is in the way.
+fn careless(server: &Server, spelling: &str) -> Task {
+    let host = Url::parse(&format!("http://{spelling}/")).expect("a spelling that browsers accept");
+    let host = host.host_str().expect("it has a host").to_owned();
+    let plain = PLAIN.replace("http://public.test/", server.url("public.test", "/").as_str());
+    task(&format!("{plain}fetch.allow_hosts = ['public.test', '{host}']"))
+}
+
+/// Each spelling with a server that answers with what `page` makes of the address; all of them lead to the canary's port.
+async fn each(page: fn(&str) -> Act, check: impl AsyncFn(&Task, &Server, &str)) {
+    let canary = Server::start_at(PRIVATE, |_, _| Act::page("secret")).await;
+    for spelling in SPELLINGS {
+        let address = format!("http://{spelling}:{}/", canary.address.port());
+        let there = address.clone();
+        let server = Server::start(move |_, _| page(&there)).await;
+        check(&careless(&server, spelling), &server, &address).await;
+    }
+    assert!(canary.heard().is_empty(), "the canary was reached");
+}
+
+fn is_refused(result: Result<(), crate::robot::Trouble>, address: &str) {
+    let trouble = result.expect_err("refused");
+    assert_eq!(trouble.cause, Failure::Network, "{address}: {}", trouble.sentence);
+    assert!(trouble.sentence.contains("not a public address"), "{address}: {}", trouble.sentence);
+}
+
+#[tokio::test]
+async fn no_start_address_reaches_a_private_host() {
+    each(
+        |_| Act::page(""),
+        async |task, _, address| {
+            let script = format!("[[step]]\nget = '{address}'\n");
+            is_refused(walk(task, &script).await.result, address);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_redirect_reaches_a_private_host() {
+    each(Act::go, async |task, server, address| {
+        is_refused(walk(task, "").await.result, address);
+        assert_eq!(server.heard().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_form_reaches_a_private_host() {
+    each(
+        |address| Act::page(&format!("<form id=f action=\"{address}\"><input name=q><button>Go</button></form>")),
+        async |task, server, address| {
+            let url = server.url("public.test", "/");
+            let script =
+                format!("[[step]]\nget = '{url}'\n[[step]]\nsubmit = {{ form = '#f', fields = {{ q = 'x' }} }}\n");
+            is_refused(walk(task, &script).await.result, address);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_next_link_reaches_a_private_host() {
+    each(
+        |address| Act::page(&format!("<ul><li>one</li></ul><a rel=next href=\"{address}?page=2\">Next</a>")),
+        async |task, server, address| {
+            let walked = walk(task, "step = [{ get = '/' }, { paginate = { next = { rel = 'next' } } }]").await;
+            assert!(walked.result.is_ok(), "{address}: the list ends there, and not the run");
+            assert!(walked.seen.trace.contains("the next link is not followed"), "{address}: {}", walked.seen.trace);
+            assert_eq!(server.heard().len(), 1);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_page_that_sends_its_visitor_on_reaches_a_private_host() {
+    each(
+        |address| Act::page(&format!("<meta http-equiv=refresh content=\"0;url={address}\">")),
+        async |task, _, address| is_refused(walk(task, "").await.result, address),
+    )
+    .await;
+}
+
+/// A proxy is denied like any address.
+#[tokio::test]
+async fn input_25_no_proxy_is_a_private_host() {
+    each(
+        |_| Act::page(""),
+        async |task, server, address| {
+            for scheme in ["http", "https", "socks5", "socks5h"] {
+                let text = address.replacen("http", scheme, 1);
+                let guard = guard(task, &Script::default());
+                match proxy::reach(&text, &Default::default(), &guard) {
+                    Err(error) => {
+                        assert!(matches!(error.cause(), Failure::Network | Failure::Config), "{text}: {error}");
+                        assert!(check_proxy(&text, false).is_err(), "{text}: said when the folder is dropped");
+                    }
+                    // A spelling that only a resolver understands is refused when it has resolved it.
+                    Ok(_) => {
+                        let mut task = task.clone();
+                        task.fetch.proxy = Some(text.clone());
+                        let mut session = session_for(&task);
+                        let came = session.send(Request::get(server.url("public.test", "/"))).await;
+                        came.expect_err("no way out");
+                    }
+                }
+            }
+        },
+    )
+    .await;
+    assert!(check_proxy("http://127.0.0.1:3128", true).is_ok(), "unless the task allows it");
+}
+
+#[tokio::test]
+async fn no_robots_txt_reaches_a_private_host() {
+    let canary = Server::start_at(PRIVATE, |_, _| Act::page("secret")).await;
+    for spelling in SPELLINGS {
+        let address = format!("http://{spelling}:{}/robots.txt", canary.address.port());
+        let there = address.clone();
+        let server = Server::start(move |asked, _| match asked.starts_with("GET /robots.txt ") {
+            true => Act::go(&there),
+            false => Act::page("<p>ok"),
+        })
+        .await;
+        let mut task = careless(&server, spelling);
+        task.fetch.robots_txt = true;
+        let walked = walk(&task, "").await;
+        assert!(walked.result.is_ok(), "{address}: a robots.txt that leads astray is as good as none");
+        assert_eq!(server.heard().len(), 2, "{address}");
+    }
+    assert!(canary.heard().is_empty(), "the canary was reached");
+}

@@ -1,0 +1,118 @@
+//! A server that says exactly the bytes it is told to.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use url::Url;
+
+/// How a request is answered; then the connection is closed.
+pub enum Act {
+    Say(Vec<u8>),
+    /// These bytes, and after them nothing, for ever.
+    Hang(Vec<u8>),
+    /// The first bytes, and then the second ones again and again.
+    Endless(Vec<u8>, Vec<u8>, Duration),
+}
+
+impl Act {
+    pub fn page(html: &str) -> Act {
+        Act::with("200 OK", "Content-Type: text/html\r\n", html)
+    }
+
+    pub fn go(to: &str) -> Act {
+        Act::with("302 Found", &format!("Location: {to}\r\n"), "")
+    }
+
+    /// `headers` are whole lines.
+    pub fn with(status: &str, headers: &str, body: &str) -> Act {
+        Act::bytes(status, headers, body.as_bytes())
+    }
+
+    pub fn bytes(status: &str, headers: &str, body: &[u8]) -> Act {
+        let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        Act::Say([head.as_bytes(), body].concat())
+    }
+}
+
+pub struct Server {
+    pub address: SocketAddr,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// Answers each request by what `answer` makes of it and of its number, from 0.
+    pub async fn start(answer: impl Fn(&str, usize) -> Act + Send + Sync + 'static) -> Server {
+        Server::start_at(super::PUBLIC, answer).await
+    }
+
+    pub async fn start_at(ip: IpAddr, answer: impl Fn(&str, usize) -> Act + Send + Sync + 'static) -> Server {
+        let answer = Arc::new(answer);
+        Server::serve(ip, move |stream, heard| {
+            let answer = Arc::clone(&answer);
+            async move { converse(stream, &heard, answer.as_ref()).await }
+        })
+        .await
+    }
+
+    /// Leaves each connection to `each`.
+    pub async fn serve<F>(ip: IpAddr, each: impl Fn(TcpStream, Arc<Mutex<Vec<String>>>) -> F + Send + 'static) -> Server
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind((ip, 0)).await.expect("loopback has a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&heard);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(each(stream, Arc::clone(&hears)));
+            }
+        });
+        Server { address, heard }
+    }
+
+    pub fn url(&self, host: &str, path: &str) -> Url {
+        Url::parse(&format!("http://{host}:{}{path}", self.address.port())).expect("a URL of the test")
+    }
+
+    /// The requests so far, each with its head and what came with it.
+    pub fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("no test panics with it").clone()
+    }
+}
+
+/// Reads one request and answers it.
+pub async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    heard: &Mutex<Vec<String>>,
+    answer: &(dyn Fn(&str, usize) -> Act + Send + Sync),
+) {
+    let mut asked = vec![0; 64 << 10];
+    let len = stream.read(&mut asked).await.unwrap_or(0);
+    let asked = String::from_utf8_lossy(&asked[..len]).into_owned();
+    let act = {
+        let mut heard = heard.lock().expect("no test panics with it");
+        heard.push(asked.clone());
+        answer(&asked, heard.len() - 1)
+    };
+    // A client that has had enough is what these tests are about, so no error matters here.
+    let _ = match act {
+        Act::Say(bytes) => stream.write_all(&bytes).await,
+        Act::Hang(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            std::future::pending().await
+        }
+        Act::Endless(first, again, pause) => {
+            let mut sent = stream.write_all(&first).await;
+            while sent.is_ok() {
+                sent = stream.write_all(&again).await;
+                tokio::time::sleep(pause).await;
+            }
+            sent
+        }
+    };
+    let _ = stream.shutdown().await;
+}
