@@ -11,6 +11,7 @@
 #![allow(clippy::result_large_err)]
 
 mod walker;
+mod stepper;
 mod steps;
 pub mod check;
 pub mod variables;
@@ -20,6 +21,7 @@ mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
+mod sent;
 mod redirect;
 mod cookies;
 pub mod guard;
@@ -37,6 +39,7 @@ use crate::model::{Page, Script, Step, Task, TraceLine};
 use crate::page::Tree;
 
 pub use check::{ScriptProblem, check};
+pub use stepper::Stepper;
 pub use trouble::Trouble;
 
 use cookies::Jar;
@@ -90,11 +93,9 @@ pub struct Walk {
 
 /// Walks through the script, or through the one that a task without script has: get its `url`, page on.
 pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
-    let guard = Guard::new(order.task, order.script);
-    let session = match Session::new(order.task, guard, Jar::from_json(order.cookies), order.deadline) {
+    let session = match session(&order) {
         Ok(session) => session,
-        Err(error) => {
-            let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
+        Err(trouble) => {
             let cookies = order.cookies.map(str::to_owned);
             return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
         }
@@ -104,6 +105,15 @@ pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
     let result =
         if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
     Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
+}
+
+fn session(order: &Order<'_>) -> Result<Session, Trouble> {
+    let guard = Guard::new(order.task, order.script);
+    Session::new(order.task, guard, Jar::from_json(order.cookies), order.deadline).map_err(|error| Trouble {
+        cause: error.cause(),
+        sentence: error.to_string(),
+        page: None,
+    })
 }
 
 /// Can a `for_each` go through this file?

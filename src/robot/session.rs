@@ -14,6 +14,7 @@ use url::Url;
 use super::cookies::Jar;
 use super::guard::{Guard, Refusal};
 use super::redirect::{self, MAX_HOPS};
+use super::sent;
 use super::trouble::SessionError;
 use crate::model::{Page, PageMeta, Task};
 
@@ -47,6 +48,13 @@ struct Limits {
     max_requests: u32,
     max_page_bytes: u64,
     delay: Duration,
+}
+
+/// What a session knows of a site.
+#[derive(Clone)]
+pub struct Memory {
+    jar: Jar,
+    basic: HashMap<String, (String, String)>,
 }
 
 /// One request, before cookies and the session's own headers.
@@ -115,6 +123,21 @@ impl Session {
         })
     }
 
+    /// What can be gone back to: cookies and log-ins. What was spent (requests, turns at hosts) is spent.
+    pub fn memory(&self) -> Memory {
+        Memory { jar: self.jar.clone(), basic: self.basic.clone() }
+    }
+
+    pub fn remember(&mut self, memory: Memory) {
+        self.jar = memory.jar;
+        self.basic = memory.basic;
+    }
+
+    /// The run's time ends then, and not when it would have.
+    pub fn end_at(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
     pub fn cookies(&self) -> Option<String> {
         self.jar.to_json()
     }
@@ -145,7 +168,10 @@ impl Session {
             let Some(location) = redirect_target(&response) else {
                 return self.read(&request, response, started).await;
             };
-            self.log.push(format!("{} {} → {status} to {location}", request.method(), shown(&request.url)));
+            let elapsed_ms = started.elapsed().as_millis();
+            let sent = sent::words(&request);
+            let (method, from) = (request.method(), shown(&request.url));
+            self.log.push(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
             request = redirect::follow(&request, status, &location, |url| self.jar.header(url).is_some())
                 .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })?;
         }
@@ -211,7 +237,9 @@ impl Session {
         }
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let size = body.len().div_ceil(1024);
-        self.log.push(format!("{} {} → {status}, {size} kB, {elapsed_ms} ms", request.method(), shown(&request.url)));
+        let kind = sent::kind(&headers);
+        let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
+        self.log.push(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
         let url = without_password(&request.url);
         Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }
