@@ -13,6 +13,7 @@ mod hostile;
 mod induce;
 mod json;
 mod robot;
+mod step;
 mod store;
 mod taskdir;
 mod trouble;
