@@ -14,6 +14,7 @@ pub mod induce;
 pub mod extract;
 pub mod judge;
 pub mod robot;
+pub mod draft;
 pub mod taskdir;
 pub mod config;
 pub mod wire;

@@ -135,7 +135,7 @@ fn child(folder: &Path) -> Duration {
     while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
         match message {
             Message::Rows { rows, .. } => found += rows.len(),
-            Message::Turn { .. } => wire::write(&mut stdin, &Answer::Turn, &[]).expect("it listens"),
+            Message::Turn { .. } => wire::write(&mut stdin, &Answer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
             Message::End(_) => break,
             _ => {}
         }

@@ -1,24 +1,52 @@
-//! `pieme log`: what a task's runs did, step by step.
+//! `pieme log`: what a task's runs did, step by step, and the pages they saw.
+
+use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::config::Config;
-use crate::model::{PastRun, TraceLine};
+use crate::model::{PageMeta, PastRun, RunId, TaskName, TraceLine};
+use crate::store::Store;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
 
-/// What a task's latest runs did, step by step, newest last
+/// What a task's latest runs did, step by step, newest last; and the pages that were kept of a run
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  pieme log hotels\n  pieme log hotels --last 10 --json")]
+#[command(after_help = "Examples:
+  pieme log hotels
+  pieme log hotels --last 10 --json
+  pieme log hotels --pages                 the kept pages of the newest run that has some
+  pieme log hotels --page 1 -o page.html   one of them, as it came
+  pieme log hotels --run 0198a… --pages    those of another run
+
+Kept are the pages of the last good run and of the last ones that were not published, with the page that a run failed on.")]
 pub struct Args {
     task: String,
     /// How many runs
     #[arg(long, default_value_t = 3, value_name = "N")]
     last: u32,
+    /// Only this run, by its id or the beginning of it
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// List the pages that were kept of the run
+    #[arg(long)]
+    pages: bool,
+    /// Give out this one of the kept pages, counted from 1
+    #[arg(long, value_name = "K", conflicts_with = "pages")]
+    page: Option<usize>,
+    /// Where the page goes; absent: stdout
+    #[arg(short, long, value_name = "FILE", requires = "page")]
+    output: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
+
+/// Runs that are looked through for one that is named or has pages.
+const LOOKED_THROUGH: u32 = 1_000;
+/// A page is not larger than a run may fetch, which a person may set; a stranger's compressed bytes could be.
+const MAX_UNPACKED: usize = 256 << 20;
 
 #[derive(Serialize)]
 struct Entry {
@@ -30,12 +58,23 @@ struct Entry {
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
     let store = reader(config)?;
+    if args.pages || args.page.is_some() {
+        let (run, pages) = kept(&store, &name, args.run.as_deref())?;
+        return match args.page {
+            Some(number) => give(&pages, number, args.output.as_ref()),
+            None => list(&name, run, &pages, args.json),
+        };
+    }
     let mut entries = Vec::new();
-    for run in store.past(&name, args.last)?.into_iter().rev() {
+    let runs = match &args.run {
+        Some(id) => vec![named(&store, &name, id)?],
+        None => store.past(&name, args.last)?,
+    };
+    for run in runs.into_iter().rev() {
         entries.push(Entry { trace: store.traces(run.run)?, run });
     }
     if args.json {
-        out::json(&serde_json::json!({ "task": name, "runs": entries }));
+        out::json(&json!({ "task": name, "runs": entries }));
         return Ok(exit::DONE);
     }
     if entries.is_empty() {
@@ -49,6 +88,79 @@ pub fn run(config: &Config, args: Args) -> Done {
         }
         let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
         out::say(format!("  => {outcome} ({cause}), {} rows: {}\n", verdict.rows, out::cell(&verdict.sentence, 2_000)));
+    }
+    Ok(exit::DONE)
+}
+
+fn named(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Complaint> {
+    let mut found = store.past(name, LOOKED_THROUGH)?.into_iter().filter(|run| run.run.to_string().starts_with(id));
+    let first = found.next().ok_or_else(|| {
+        Complaint::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
+    })?;
+    match found.next() {
+        None => Ok(first),
+        Some(_) => Err(Complaint::new(exit::USAGE, format!("several runs begin with `{id}`; say more of it"))),
+    }
+}
+
+type Pages = Vec<(PageMeta, Vec<u8>)>;
+
+/// The kept pages of the run that is named, or of the newest that has some.
+fn kept(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId, Pages), Complaint> {
+    let runs = match id {
+        Some(id) => vec![named(store, name, id)?],
+        None => store.past(name, LOOKED_THROUGH)?,
+    };
+    for run in runs {
+        let pages = store.pages(run.run)?;
+        if !pages.is_empty() {
+            return Ok((run.run, pages));
+        }
+    }
+    let sentence = format!("no page of `{name}` was kept; those of the last good run and of the last bad ones are");
+    Err(Complaint::new(exit::FAILED, sentence))
+}
+
+fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: bool) -> Done {
+    if as_json {
+        let all = pages.iter().enumerate().map(|(index, (meta, _))| json!({ "page": index + 1, "meta": meta }));
+        out::json(&json!({ "task": name, "run": run, "pages": all.collect::<Vec<_>>() }));
+        return Ok(exit::DONE);
+    }
+    out::say(format!("run {run}"));
+    let mut table = out::table(&["PAGE", "STATUS", "FETCHED", "MS", "URL", "SAVED AS"]);
+    for (index, (meta, _)) in pages.iter().enumerate() {
+        let saved = meta.saved_as.as_deref().map(|it| out::cell(it, 40)).unwrap_or_default();
+        let fetched = meta.fetched_at.format("%Y-%m-%d %H:%M:%S").to_string();
+        let url = out::cell(meta.url.as_str(), 120);
+        table.add_row([
+            (index + 1).to_string(),
+            meta.status.to_string(),
+            fetched,
+            meta.elapsed_ms.to_string(),
+            url,
+            saved,
+        ]);
+    }
+    out::say(table);
+    Ok(exit::DONE)
+}
+
+fn give(pages: &[(PageMeta, Vec<u8>)], number: usize, file: Option<&PathBuf>) -> Done {
+    let page = number.checked_sub(1).and_then(|index| pages.get(index));
+    let (_, packed) = page.ok_or_else(|| {
+        Complaint::new(exit::USAGE, format!("there is no page {number}; {} were kept, counted from 1", pages.len()))
+    })?;
+    let failed = |what: String, error: std::io::Error| Complaint::new(exit::FAILED, format!("{what}: {error}"));
+    let body = zstd::bulk::decompress(packed, MAX_UNPACKED)
+        .map_err(|error| failed("the kept page cannot be unpacked".to_owned(), error))?;
+    match file {
+        Some(file) => {
+            std::fs::write(file, &body)
+                .map_err(|error| failed(format!("{} cannot be written", file.display()), error))?;
+            out::note(format!("{} bytes written to {}", body.len(), file.display()));
+        }
+        None => out::bytes(&body).map_err(|error| failed("the page cannot be written".to_owned(), error))?,
     }
     Ok(exit::DONE)
 }

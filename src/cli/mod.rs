@@ -1,11 +1,14 @@
 //! Everything a person types. One file a verb.
 
 mod candidates;
+mod curl2robot;
 pub mod demo;
+mod drafted;
 mod exit;
 mod explain;
 mod extract;
 mod forms;
+mod har2robot;
 mod label;
 mod learn;
 mod log;
@@ -16,6 +19,7 @@ mod run;
 mod said;
 pub mod service;
 mod status;
+mod step;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +61,7 @@ enum Verb {
     Demo(demo::Args),
     Status(status::Args),
     Run(run::Args),
+    Step(step::Args),
     Label(label::Args),
     Records(records::Args),
     Log(log::Args),
@@ -66,6 +71,8 @@ enum Verb {
     Explain(explain::Args),
     Pager(pager::Args),
     Forms(forms::Args),
+    Curl2robot(curl2robot::Args),
+    Har2robot(har2robot::Args),
 }
 
 /// The `pieme` program.
@@ -76,6 +83,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(args),
         Verb::Status(args) => with_config(config, |it| status::run(it, args)),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
+        Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
@@ -85,6 +93,8 @@ pub fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(config, args),
         Verb::Pager(args) => pager::run(args),
         Verb::Forms(args) => forms::run(args),
+        Verb::Curl2robot(args) => curl2robot::run(args),
+        Verb::Har2robot(args) => har2robot::run(args),
     };
     ExitCode::from(code)
 }

@@ -24,6 +24,11 @@ pub fn json(value: &impl Serialize) {
     }
 }
 
+/// Bytes as they are, on stdout.
+pub fn bytes(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().lock().write_all(bytes)
+}
+
 /// A plain table without borders, as `ps` and `systemctl` print them.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();

@@ -1,5 +1,7 @@
 //! Extraction: template + page → records. Pure, and for any page whatever: no list is an answer, not an error.
 
+pub mod links;
+
 use crate::induce::find::View;
 use crate::induce::fit::fit;
 use crate::induce::similarity::THRESHOLD;

@@ -23,6 +23,14 @@ impl Blanks {
         Blanks(spellings)
     }
 
+    /// One more value that nobody is to see: a one-time code.
+    pub fn also(&mut self, value: &str) {
+        if !value.is_empty() {
+            self.0.push(value.to_owned());
+            self.0.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -67,7 +75,7 @@ impl Blanks {
     }
 }
 
-/// As it is, as a form or a query spells it, and as HTML spells it.
+/// As it is, as a form or a query spells it, as HTML and as JSON spell it.
 fn spellings(secret: &String) -> Vec<String> {
     let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let query = form.replace('+', "%20");
@@ -75,7 +83,9 @@ fn spellings(secret: &String) -> Vec<String> {
     let mut path = url::Url::parse("http://x/").expect("a constant URL");
     path.set_path(secret);
     let path = path.path().trim_start_matches('/').to_owned();
-    [secret.clone(), form, query, html, path].into_iter().filter(|spelling| !spelling.is_empty()).collect()
+    let json = serde_json::to_string(secret).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned();
+    [secret.clone(), form, query, html, json, path].into_iter().filter(|spelling| !spelling.is_empty()).collect()
 }
 
 fn blank_bytes(body: &mut Vec<u8>, secret: &[u8]) {
@@ -99,6 +109,7 @@ mod tests {
     #[test]
     fn a_secret_is_blanked_in_every_spelling() {
         let secrets = BTreeMap::from([
+            ("q".to_owned(), "say \"x\"\\".to_owned()),
             ("a".to_owned(), "p&ss wörd/1".to_owned()),
             ("b".to_owned(), "p&ss".to_owned()),
             ("none".to_owned(), String::new()),
@@ -112,6 +123,7 @@ mod tests {
             ("/p&ss%20w%C3%B6rd/1/x", "/***/x"),
             ("only p&ss here", "only *** here"),
             ("nothing", "nothing"),
+            (r#"{"k":"say \"x\"\\"}"#, r#"{"k":"***"}"#),
         ] {
             assert_eq!(blanks.text(text), result, "{text}");
         }

@@ -7,7 +7,7 @@ use url::Url;
 const MAX_PER_DOMAIN: usize = 50;
 const MAX_BYTES: usize = 4096;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Jar(CookieStore);
 
 impl Jar {

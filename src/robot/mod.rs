@@ -11,6 +11,7 @@
 #![allow(clippy::result_large_err)]
 
 mod walker;
+mod stepper;
 mod steps;
 pub mod check;
 pub mod variables;
@@ -21,6 +22,7 @@ pub mod link;
 pub mod pager;
 mod session;
 mod connection;
+mod sent;
 mod redirect;
 mod proxy;
 mod home;
@@ -43,6 +45,7 @@ use crate::page::Tree;
 pub use check::{ScriptProblem, check};
 pub use home::{Alone, Answered, Home};
 pub use proxy::check_proxy;
+pub use stepper::Stepper;
 pub use trouble::Trouble;
 
 use cookies::Jar;
@@ -101,22 +104,29 @@ pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
 
 /// As [`walk`], for a robot that does not go alone.
 pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn Observer) -> Walk {
-    let guard = Guard::new(order.task, order.script);
-    let mut session =
-        match Session::new(order.task, order.secrets, guard, Jar::from_json(order.cookies), order.deadline) {
-            Ok(session) => session,
-            Err(error) => {
-                let trouble = Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
-                let cookies = order.cookies.map(str::to_owned);
-                return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
-            }
-        };
+    let mut session = match session(&order) {
+        Ok(session) => session,
+        Err(trouble) => {
+            let cookies = order.cookies.map(str::to_owned);
+            return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
+        }
+    };
     session.home = home;
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
     let mut walker = Walker::new(&order, session, observer, today);
     let result =
         if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
     Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
+}
+
+fn session(order: &Order<'_>) -> Result<Session, Trouble> {
+    let guard = Guard::new(order.task, order.script);
+    let jar = Jar::from_json(order.cookies);
+    Session::new(order.task, order.secrets, guard, jar, order.deadline).map_err(|error| Trouble {
+        cause: error.cause(),
+        sentence: error.to_string(),
+        page: None,
+    })
 }
 
 /// Can a `for_each` go through this file?

@@ -19,6 +19,7 @@ use super::manners::robots::{self, Rules};
 use super::manners::{Patience, unchanged};
 use super::proxy;
 use super::redirect::{self, MAX_HOPS};
+use super::sent;
 use super::trouble::SessionError;
 use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
 
@@ -76,6 +77,13 @@ pub(super) enum Reply {
     },
     /// The page is said to be unchanged, and it is not there any more.
     Forgotten,
+}
+
+/// What a session knows of a site.
+#[derive(Clone)]
+pub struct Memory {
+    jar: Jar,
+    basic: HashMap<String, (String, String)>,
 }
 
 /// One request, before cookies and the session's own headers.
@@ -159,6 +167,21 @@ impl Session {
         })
     }
 
+    /// What can be gone back to: cookies and log-ins. What was spent (requests, turns at hosts) is spent.
+    pub fn memory(&self) -> Memory {
+        Memory { jar: self.jar.clone(), basic: self.basic.clone() }
+    }
+
+    pub fn remember(&mut self, memory: Memory) {
+        self.jar = memory.jar;
+        self.basic = memory.basic;
+    }
+
+    /// The run's time ends then, and not when it would have.
+    pub fn end_at(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
     pub fn cookies(&self) -> Option<String> {
         self.jar.to_json()
     }
@@ -226,7 +249,9 @@ impl Session {
             return self.unchanged(request, known, started).await;
         }
         if let Some(location) = redirect_target(&response) {
-            self.log.push(format!("{} {} → {status} to {location}", request.method(), shown(&request.url)));
+            let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
+            let elapsed_ms = started.elapsed().as_millis();
+            self.log.push(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
             return Ok(Reply::Elsewhere { status, location });
         }
         let page = self.read(request, response, started, purpose).await?;
@@ -305,7 +330,9 @@ impl Session {
         }
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let size = body.len().div_ceil(1024);
-        self.log.push(format!("{} {} → {status}, {size} kB, {elapsed_ms} ms", request.method(), shown(&request.url)));
+        let kind = sent::kind(&headers);
+        let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
+        self.log.push(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
         let url = without_password(&request.url);
         Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }

@@ -12,7 +12,7 @@ use super::manners::{refresh, retry};
 use super::session::{Request, Session, shown};
 use super::steps::LoggedIn;
 use super::variables::{self, Values};
-use super::{Observer, Order, Trouble, link, steps};
+use super::{Observer, Order, Trouble, link, session, steps};
 use crate::model::{Failure, Page, Step, Task, TraceLine};
 use crate::page::{Tree, charset};
 
@@ -48,6 +48,18 @@ pub struct Stand {
     pub text: String,
     pub tree: Tree,
     pub encoding: &'static Encoding,
+}
+
+/// How everything stood between two steps.
+#[derive(Clone)]
+pub struct Memory {
+    session: session::Memory,
+    variables: BTreeMap<String, String>,
+    stand: Option<Rc<Stand>>,
+    extracted: bool,
+    login: Option<LoggedIn>,
+    pages: u32,
+    remark: Option<String>,
 }
 
 impl<'a> Walker<'a> {
@@ -93,6 +105,29 @@ impl<'a> Walker<'a> {
             self.extract()?;
         }
         Ok(())
+    }
+
+    /// What can be gone back to.
+    pub fn memory(&self) -> Memory {
+        Memory {
+            session: self.session.memory(),
+            variables: self.variables.clone(),
+            stand: self.stand.clone(),
+            extracted: self.extracted,
+            login: self.login.clone(),
+            pages: self.pages,
+            remark: self.remark.clone(),
+        }
+    }
+
+    pub fn go_back_to(&mut self, memory: Memory) {
+        self.session.remember(memory.session);
+        self.variables = memory.variables;
+        self.stand = memory.stand;
+        self.extracted = memory.extracted;
+        self.login = memory.login;
+        self.pages = memory.pages;
+        self.remark = memory.remark;
     }
 
     pub fn enter(&mut self, step: &Step, index: usize) {
@@ -173,6 +208,9 @@ impl<'a> Walker<'a> {
         if decoded.had_errors {
             let encoding = decoded.encoding.name();
             self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", shown(&page.meta.url)));
+        }
+        if decoded.encoding != encoding_rs::UTF_8 {
+            self.trace(format!("read as {}", decoded.encoding.name()));
         }
         let (text, encoding) = (decoded.text, decoded.encoding);
         self.stand = Some(Rc::new(Stand { page, text, tree, encoding }));
@@ -277,7 +315,7 @@ impl<'a> Walker<'a> {
 }
 
 /// Do these steps say where rows are to be taken from?
-fn says_where(all: &[Step]) -> bool {
+pub fn says_where(all: &[Step]) -> bool {
     all.iter().any(|step| {
         matches!(step, Step::Extract(_) | Step::Paginate(_) | Step::ForEach(_))
             || step.inner().into_iter().any(|(_, inner)| says_where(inner))

@@ -8,6 +8,9 @@ use crate::model::{PageMeta, RunId, TaskName, TraceLine};
 /// Of one run. A script of fifty steps over fifty pages writes some 200.
 const MAX_TRACE_LINES: i64 = 2_000;
 
+/// Pages that a script's `save` names are counted from 1,000 and are at most as many.
+const MAX_SAVED_INDEX: u32 = 2_000;
+
 /// Of one line.
 const MAX_TRACE_CHARS: usize = 4_096;
 
@@ -41,9 +44,11 @@ impl Store {
         Ok(lines)
     }
 
-    /// Keeps a raw page, compressed by the caller; beyond the number kept of a run it is passed over.
+    /// Keeps a raw page, compressed by the caller; beyond the number kept of a run it is passed over, unless the script has
+    /// named it.
     pub fn keep_page(&mut self, run: RunId, index: u32, meta: &PageMeta, zstd: &[u8]) -> Result<(), StoreError> {
-        if index >= self.keep.pages_a_run {
+        let most = if meta.saved_as.is_some() { MAX_SAVED_INDEX } else { self.keep.pages_a_run };
+        if index >= most {
             return Ok(());
         }
         let task = runs::must_be_open(&self.connection, run)?;

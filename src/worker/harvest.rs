@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use url::Url;
 
-use crate::extract;
+use crate::extract::{self, links};
 use crate::induce::{self, LearnOptions, Template};
 use crate::model::script::Step;
 use crate::model::{Page, PageMeta, Row, Table, TraceLine};
@@ -14,7 +14,7 @@ use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
 
 use super::detail::DetailPages;
-use super::{links, report, report_with};
+use super::{report, report_with};
 
 /// Pages of one run that are kept to be looked at later; the rest is only read.
 const MAX_KEPT_PAGES: u32 = 20;
@@ -94,6 +94,12 @@ impl<'a> Harvest<'a> {
         if self.kept < MAX_KEPT_PAGES && send(self.kept, page, None) {
             self.kept += 1;
         }
+    }
+
+    /// The page that a run failed on is kept whatever was before it.
+    pub fn keep_last(&mut self, page: &Page) {
+        self.kept = self.kept.min(MAX_KEPT_PAGES - 1);
+        self.keep(page);
     }
 
     /// Nothing more will come: rows that waited for their details go out.

@@ -4,7 +4,6 @@
 //! environment, no task folder; what it learns or wants kept it says to the parent.
 
 mod harvest;
-mod links;
 mod detail;
 mod parent;
 mod seal;
@@ -71,7 +70,7 @@ fn run(assignment: &Assignment, answers: Answers) -> Verdict {
     }
     if let Err(trouble) = walk.result {
         if let Some(page) = &trouble.page {
-            harvest.keep(page);
+            harvest.keep_last(page);
         }
         return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
     }

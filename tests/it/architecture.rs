@@ -13,6 +13,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("extract", &["model", "page", "induce"]),
     ("judge", &["model"]),
     ("robot", &["model", "page"]),
+    // What a recording shows is read as the robot and the learner would read it.
+    ("draft", &["model", "page", "induce", "robot"]),
     // A folder is checked when it is dropped: its template must be one, its steps must make sense.
     ("taskdir", &["model", "due", "induce", "robot"]),
     ("config", &["model", "taskdir"]),
@@ -31,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "extract",
             "judge",
             "robot",
+            "draft",
             "config",
             "taskdir",
             "store",

@@ -13,7 +13,21 @@ fn every_verb_explains_itself_with_an_example() {
     let help = pieme(&["--help"]);
     assert_eq!(help.code, 0);
     for verb in [
-        "demo", "status", "run", "label", "records", "log", "validate", "learn", "extract", "explain", "pager", "forms",
+        "demo",
+        "status",
+        "run",
+        "label",
+        "records",
+        "log",
+        "validate",
+        "learn",
+        "extract",
+        "explain",
+        "pager",
+        "forms",
+        "step",
+        "curl2robot",
+        "har2robot",
     ] {
         assert!(help.stdout.contains(verb), "{verb} is listed");
         let said = pieme(&[verb, "--help"]);

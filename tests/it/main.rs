@@ -16,6 +16,7 @@ mod json;
 mod manners;
 mod robot;
 mod runs;
+mod step;
 mod store;
 mod taskdir;
 mod trouble;

@@ -140,6 +140,11 @@ async fn enter(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
             .ok_or_else(|| walker.trouble(Failure::Login, refusal(walker, "no page asked for the password")))?;
     }
     said.insert(name_of(form.password(), "password"), walker.expand(&step.password)?);
+    let (form_name, user_field, password_field) =
+        (form.describe(), name_of(form.username(), "user"), name_of(form.password(), "password"));
+    walker.trace(format!(
+        "fills the form “{form_name}”: the user into “{user_field}”, the password into “{password_field}”"
+    ));
     if let (Some(field), Some(_)) = (form.code(), &step.totp) {
         said.insert(field.name.clone(), code(walker, step)?);
     }
@@ -190,12 +195,14 @@ async fn one_time_code(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trou
 }
 
 /// The one-time code of now.
-fn code(walker: &Walker<'_>, step: &Login) -> Result<String, Trouble> {
+fn code(walker: &mut Walker<'_>, step: &Login) -> Result<String, Trouble> {
     let key = walker.expand(step.totp.as_deref().unwrap_or_default())?;
-    one_time(&key, Utc::now()).ok_or_else(|| {
+    let code = one_time(&key, Utc::now()).ok_or_else(|| {
         let sentence = "the key in `totp` is not base32, or shorter than 10 bytes; copy it as the site showed it";
         walker.trouble(Failure::Config, sentence)
-    })
+    })?;
+    walker.blanks.also(&code);
+    Ok(code)
 }
 
 /// RFC 6238 as every site uses it: SHA-1, six digits, 30 seconds.

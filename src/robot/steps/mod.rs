@@ -28,16 +28,21 @@ pub fn run_all<'w, 'a: 'w>(
     all: &'w [Step],
 ) -> Pin<Box<dyn Future<Output = Result<(), Trouble>> + 'w>> {
     Box::pin(async move {
-        for (index, step) in all.iter().enumerate() {
-            // A bad status is this page's end, unless the script is about to look at it.
-            let strict = !all.get(index + 1).is_some_and(looks_at_status);
-            walker.enter(step, index);
-            let done = run(walker, step, strict).await;
-            walker.leave();
-            done?;
+        for index in 0..all.len() {
+            run_one(walker, all, index).await?;
         }
         Ok(())
     })
+}
+
+/// Does one of the steps.
+pub async fn run_one(walker: &mut Walker<'_>, all: &[Step], index: usize) -> Result<(), Trouble> {
+    // A bad status is this page's end, unless the script is about to look at it.
+    let strict = !all.get(index + 1).is_some_and(looks_at_status);
+    walker.enter(&all[index], index);
+    let done = run(walker, &all[index], strict).await;
+    walker.leave();
+    done
 }
 
 fn looks_at_status(step: &Step) -> bool {

@@ -23,6 +23,7 @@ pub async fn submit(walker: &mut Walker<'_>, step: &Submit, strict: bool) -> Res
     let Some(found) = form::find(&here.tree, &wanted) else {
         return Err(walker.trouble(Failure::Robot, no_form(&wanted, &form::all(&here.tree))));
     };
+    walker.trace(format!("fills the form “{}”", found.describe()));
     let press = button.as_deref().map_or(Press::First, Press::Named);
     let request = request(walker, &found, &values, press)?;
     walker.go(request, strict).await

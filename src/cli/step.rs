@@ -1,0 +1,179 @@
+//! `pieme step`: a task's robot, one step at a time, back and forth.
+
+mod commands;
+mod script_text;
+mod show;
+mod watch;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::config::{Config, secrets};
+use crate::model::Verdict;
+use crate::robot::{Order, Stepper, Trouble};
+use crate::taskdir::{self, TaskFolder};
+
+use super::{Complaint, Done, exit, out, task_folder, task_name};
+use script_text::ScriptText;
+use watch::Watch;
+
+/// Run a task's robot one step at a time, back and forth, and look at the page between two steps
+///
+/// Nothing is published and nothing is kept: the session of the last run is used and left as it is. Every step has the whole time
+/// of a run; all other limits hold as in a run.
+#[derive(clap::Args)]
+#[command(after_help = "At the prompt:
+  Enter  the next step          b  back: page, variables and cookies as they were before
+  r      run the rest           p  the page's text   l  its links   f  its forms   v  variables
+  w FILE write the page         q  quit
+
+Examples:
+  pieme step hotels
+  pieme step hotels --until 4               does three steps, then asks
+  pieme step hotels --json | jq .page.url   all steps, a line of JSON each
+  pieme step hotels --json --until 4")]
+pub struct Args {
+    task: String,
+    /// Do the steps before this one without asking
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    until: Option<u32>,
+    /// Keep the session (cookies) for the next run
+    #[arg(long)]
+    keep_session: bool,
+    /// Ask nothing: do all steps and print a line of JSON for each
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let name = task_name(&args.task)?;
+    let folder = task_folder(config, &name)?;
+    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::CONFIG, error.to_string());
+    let secrets = secrets_of(config, &folder)?;
+    let files = taskdir::read_items(&folder.dir, &folder.script)?;
+    let cookies = taskdir::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
+    let order = Order {
+        task: &folder.task,
+        script: &folder.script,
+        secrets: &secrets,
+        files: &files,
+        cookies: cookies.as_deref(),
+        deadline: Instant::now() + folder.task.limits.timeout.0,
+    };
+    let seen = Rc::new(RefCell::new(Watch::new(&folder).map_err(|error| failed(&error))?));
+    let mut observer = watch::Watching(Rc::clone(&seen));
+    let stepper = Stepper::new(&order, &mut observer).map_err(complaint)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+    let text = ScriptText::read(&folder.dir);
+    let mut walk = Walk { stepper, seen, past: Vec::new(), text, runtime, trouble: None };
+    // The person counts from 1, and the step said is not done any more.
+    let until = args.until.map(|until| until as usize - 1);
+    if args.json {
+        while walk.stepper.done() < until.unwrap_or(usize::MAX) && walk.json() {}
+    } else {
+        show::head(&walk, &name);
+        while walk.stepper.done() < until.unwrap_or(0) && walk.step() {}
+        commands::listen(&mut walk)?;
+    }
+    if args.keep_session
+        && let Some(json) = walk.stepper.cookies()
+    {
+        taskdir::write_cookies(&folder.dir, &json).map_err(|error| failed(&error))?;
+        out::note("the session is kept for the next run");
+    }
+    match walk.trouble.take().filter(|_| args.json) {
+        Some(trouble) => Ok(exit::of(&Verdict::failed(trouble.cause, trouble.sentence))),
+        None => Ok(exit::DONE),
+    }
+}
+
+fn complaint(trouble: Trouble) -> Complaint {
+    Complaint::new(exit::of(&Verdict::failed(trouble.cause, "")), trouble.sentence)
+}
+
+fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, String>, Complaint> {
+    let mut found = BTreeMap::new();
+    for name in secrets::names(&folder.task, &folder.script) {
+        let value = secrets::lookup(config, &name).map_err(|error| Complaint::new(exit::CONFIG, error.to_string()))?;
+        let missing = || {
+            let file = config.secrets.join(&name);
+            Complaint::new(
+                exit::CONFIG,
+                format!("the secret `{name}` is not there: put it into {} (mode 0600)", file.display()),
+            )
+        };
+        found.insert(name.clone(), value.ok_or_else(missing)?);
+    }
+    Ok(found)
+}
+
+/// The walk as it is looked at.
+struct Walk<'a> {
+    stepper: Stepper<'a>,
+    seen: Rc<RefCell<Watch>>,
+    /// What had been seen before each step, to go back to.
+    past: Vec<Watch>,
+    text: ScriptText,
+    runtime: tokio::runtime::Runtime,
+    /// How the last step ended, if it failed.
+    trouble: Option<Trouble>,
+}
+
+impl Walk<'_> {
+    /// Does the next step; false when there is none or it failed.
+    fn advance(&mut self) -> bool {
+        let before = self.stepper.done();
+        if before == self.stepper.steps().len() {
+            return false;
+        }
+        self.past.truncate(before);
+        self.past.push(self.seen.borrow().clone());
+        self.seen.borrow_mut().begin(self.stepper.variables());
+        let done = self.runtime.block_on(self.stepper.next());
+        self.trouble = done.and_then(Result::err);
+        self.trouble.is_none()
+    }
+
+    /// Does the next step and shows what it did.
+    fn step(&mut self) -> bool {
+        let index = self.stepper.done();
+        let went_well = self.advance();
+        if index < self.stepper.steps().len() {
+            show::step(self, index);
+        }
+        went_well && self.stepper.done() < self.stepper.steps().len()
+    }
+
+    /// The same as a line of JSON.
+    fn json(&mut self) -> bool {
+        let index = self.stepper.done();
+        let went_well = self.advance();
+        if index < self.stepper.steps().len() {
+            out::json(&show::as_json(self, index));
+        }
+        went_well && self.stepper.done() < self.stepper.steps().len()
+    }
+
+    fn back(&mut self) -> bool {
+        let went = self.stepper.back();
+        if went && let Some(seen) = self.past.pop() {
+            *self.seen.borrow_mut() = seen;
+        }
+        self.trouble = None;
+        went
+    }
+
+    /// The step as it stands in robot.toml.
+    fn source(&self, index: usize) -> String {
+        let step = &self.stepper.steps()[index];
+        if self.stepper.is_implied(index) {
+            return format!("# implied\n{}", crate::draft::step_toml(step));
+        }
+        self.text.step(index).map_or_else(|| crate::draft::step_toml(step), str::to_owned)
+    }
+}

@@ -1,0 +1,70 @@
+//! What the person says between two steps, a line at a time: at a terminal or through a pipe.
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use super::{Walk, show};
+use crate::cli::{Complaint, exit, out};
+
+/// Listens until the person has enough.
+pub fn listen(walk: &mut Walk<'_>) -> Result<(), Complaint> {
+    show::next(walk);
+    loop {
+        let Some(line) = ask()? else { return Ok(()) };
+        let (word, rest) = line.split_once(' ').map_or((line.as_str(), ""), |(word, rest)| (word, rest.trim()));
+        match word {
+            "" | "n" => {
+                if walk.stepper.done() == walk.stepper.steps().len() {
+                    out::say("there is no step left; b goes back, q quits");
+                    continue;
+                }
+                walk.step();
+                show::next(walk);
+            }
+            "r" => {
+                while walk.step() {}
+                show::next(walk);
+            }
+            "b" => {
+                if walk.back() {
+                    show::page(walk);
+                    show::next(walk);
+                } else {
+                    out::say("this is the beginning");
+                }
+            }
+            "p" => show::text(walk),
+            "l" => show::links(walk),
+            "f" => show::forms(walk),
+            "v" => show::variables(walk),
+            "w" => out::say(write(walk, rest)),
+            "q" => return Ok(()),
+            _ => out::say("Enter, b, r, p, l, f, v, w FILE or q, please"),
+        }
+    }
+}
+
+fn ask() -> Result<Option<String>, Complaint> {
+    let mut stdout = io::stdout().lock();
+    let mut line = String::new();
+    let read =
+        write!(stdout, "> ").and_then(|()| stdout.flush()).and_then(|()| io::stdin().lock().read_line(&mut line));
+    match read {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(line.trim().to_owned())),
+        Err(error) => Err(Complaint::new(exit::FAILED, error.to_string())),
+    }
+}
+
+/// Writes the page as it came, secrets blanked; never over a file that is there.
+fn write(walk: &Walk<'_>, file: &str) -> String {
+    if file.is_empty() {
+        return "say where: w page.html".to_owned();
+    }
+    let Some(page) = walk.stepper.page() else { return "no page yet".to_owned() };
+    let written = std::fs::File::create_new(Path::new(file)).and_then(|mut file| file.write_all(&page.body));
+    match written {
+        Ok(()) => format!("{} bytes written to {file}", page.body.len()),
+        Err(error) => format!("{file} cannot be written: {error}"),
+    }
+}

@@ -1,0 +1,215 @@
+//! What is shown of a step and of the page it leads to.
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::Walk;
+use crate::cli::out;
+use crate::model::{Page, TaskName};
+use crate::page::Tree;
+use crate::page::tree::collapse;
+use crate::robot::{form, link};
+
+const LINE: usize = 200;
+/// Of a page's text, enough to know it by.
+const EXCERPT: usize = 400;
+const LISTED: usize = 200;
+
+/// Headers that say something about why a page is as it is.
+const TELLING: &[&str] = &[
+    "content-type",
+    "content-language",
+    "last-modified",
+    "etag",
+    "expires",
+    "retry-after",
+    "www-authenticate",
+    "location",
+    "server",
+    "x-robots-tag",
+    "cf-mitigated",
+];
+
+pub fn head(walk: &Walk<'_>, name: &TaskName) {
+    let all = walk.stepper.steps().len();
+    let from = if walk.stepper.is_implied(0) { "without a robot.toml" } else { "of robot.toml" };
+    out::say(format!("{name}: {all} steps {from}"));
+    out::say(
+        "Enter = next, b = back, r = run the rest, p = page, l = links, f = forms, v = variables, w FILE = write the page, q = quit",
+    );
+}
+
+/// The step that comes next.
+pub fn next(walk: &Walk<'_>) {
+    let (at, all) = (walk.stepper.done(), walk.stepper.steps().len());
+    if at == all {
+        out::say(format!("\nall {all} steps are done: {}", rows_so_far(walk)));
+        return;
+    }
+    out::say(format!("\n── step {} of {all}", at + 1));
+    walk.source(at).lines().for_each(|line| out::say(out::cell(line, LINE)));
+}
+
+/// What a step did.
+pub fn step(walk: &Walk<'_>, index: usize) {
+    let watch = walk.seen.borrow();
+    out::say(format!("── step {} ({})", index + 1, walk.stepper.steps()[index].verb()));
+    for line in &watch.trace {
+        let inner = line.verb.split_once(" › ").map(|(_, inner)| format!("{inner}: ")).unwrap_or_default();
+        out::say(format!("  {}", out::cell(&format!("{inner}{}", line.text), LINE)));
+    }
+    drop(watch);
+    // What was set for the first time stands in the trace.
+    for (name, before, after) in changes(walk) {
+        if let Some(before) = before {
+            out::say(format!("  {name} was {}, is {}", out::cell(&before, 60), out::cell(&after, 60)));
+        }
+    }
+    page(walk);
+    if let Some(trouble) = &walk.trouble {
+        out::say(format!("  FAILED ({}): {}", trouble.cause, out::cell(&trouble.sentence, 2_000)));
+    }
+}
+
+/// Where the robot stands.
+pub fn page(walk: &Walk<'_>) {
+    let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
+        return out::say("  no page yet");
+    };
+    let meta = &page.meta;
+    out::say(format!("  page    {}", out::cell(meta.url.as_str(), LINE)));
+    out::say(format!("  answer  {}, {} bytes, {} ms", meta.status, page.body.len(), meta.elapsed_ms));
+    for (name, value) in telling(&page) {
+        out::say(format!("          {name}: {}", out::cell(value, 120)));
+    }
+    out::say(format!("  title   {}", out::cell(&walk.stepper.blank(&title(tree)), LINE)));
+    out::say(format!("  text    {}", out::cell(&excerpt(walk, tree), EXCERPT)));
+    out::say(format!("  rows    {}", rows_here(walk, tree)));
+}
+
+/// The page's text, broken into lines.
+pub fn text(walk: &Walk<'_>) {
+    let Some(tree) = walk.stepper.tree() else { return out::say("no page yet") };
+    let mut line = String::new();
+    for word in walk.stepper.blank(&tree.text(tree.root())).split(' ') {
+        if line.chars().count() + word.chars().count() > 110 {
+            out::say(out::cell(&line, LINE));
+            line.clear();
+        }
+        line = format!("{line}{word} ");
+    }
+    out::say(out::cell(&line, LINE));
+}
+
+pub fn links(walk: &Walk<'_>) {
+    let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else { return out::say("no page yet") };
+    let base = link::base(tree, &page.meta.url);
+    let all: Vec<_> = tree.elements("a").filter(|&node| link::is_link(tree, node)).collect();
+    for &node in all.iter().take(LISTED) {
+        let href = tree.attribute(node, "href").unwrap_or_default();
+        let target = link::resolve(&base, href).map_or_else(|| href.to_owned(), Url::into);
+        let (text, target) = (walk.stepper.blank(&collapse(&tree.text(node))), walk.stepper.blank(&target));
+        out::say(format!("  {}  {}", out::cell(&text, 60), out::cell(&target, LINE)));
+    }
+    out::say(format!(
+        "{} links{}",
+        all.len(),
+        if all.len() > LISTED { format!(", the first {LISTED} shown") } else { String::new() }
+    ));
+}
+
+pub fn forms(walk: &Walk<'_>) {
+    let Some(tree) = walk.stepper.tree() else { return out::say("no page yet") };
+    let all = form::all(tree);
+    for it in &all {
+        let method = if it.post { "post" } else { "get" };
+        let action = walk.stepper.blank(it.action.as_deref().unwrap_or(""));
+        let (name, purpose) = (walk.stepper.blank(&it.describe()), it.purpose().word());
+        out::say(format!("  “{}” ({purpose}): {method} {}", out::cell(&name, 60), out::cell(&action, 120)));
+        for field in it.fields.iter().take(LISTED) {
+            let value = walk.stepper.blank(&field.value);
+            let kind = format!("{:?}", field.kind).to_lowercase();
+            out::say(format!(
+                "    {} ({kind}) {} = {}",
+                out::cell(&field.name, 60),
+                out::cell(&field.label, 40),
+                out::cell(&value, 40)
+            ));
+        }
+        for button in &it.buttons {
+            out::say(format!("    [{}]", out::cell(&button.text, 60)));
+        }
+    }
+    out::say(format!("{} forms", all.len()));
+}
+
+pub fn variables(walk: &Walk<'_>) {
+    let all = walk.stepper.variables();
+    if all.is_empty() {
+        out::say("no variable is set");
+    }
+    for (name, value) in all {
+        out::say(format!("  {name} = {}", out::cell(&value, LINE)));
+    }
+}
+
+pub fn as_json(walk: &Walk<'_>, index: usize) -> Value {
+    let watch = walk.seen.borrow();
+    let page = walk.stepper.page().zip(walk.stepper.tree()).map(|(page, tree)| {
+        let headers: serde_json::Map<String, Value> = telling(&page).map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        json!({
+            "url": page.meta.url, "status": page.meta.status, "bytes": page.body.len(), "elapsed_ms": page.meta.elapsed_ms,
+            "headers": headers, "title": walk.stepper.blank(&title(tree)), "text": excerpt(walk, tree),
+            "rows": watch.on(tree).map(|(rows, _)| rows), "similarity": watch.on(tree).map(|(_, similarity)| similarity),
+        })
+    });
+    let set: serde_json::Map<String, Value> =
+        changes(walk).into_iter().map(|(name, _, after)| (name, json!(after))).collect();
+    let failed = walk.trouble.as_ref().map(|trouble| json!({ "cause": trouble.cause, "sentence": trouble.sentence }));
+    json!({
+        "step": index + 1, "verb": walk.stepper.steps()[index].verb(), "implied": walk.stepper.is_implied(index),
+        "source": walk.source(index), "ok": failed.is_none(), "failed": failed, "trace": watch.trace, "set": set,
+        "variables": walk.stepper.variables(), "page": page, "new_rows": watch.new_rows, "rows": watch.rows,
+    })
+}
+
+/// Variables that the step has set: before and after.
+fn changes(walk: &Walk<'_>) -> Vec<(String, Option<String>, String)> {
+    let watch = walk.seen.borrow();
+    let now = walk.stepper.variables().into_iter();
+    let changed = now.filter(|(name, after)| watch.variables.get(name) != Some(after));
+    changed.map(|(name, after)| (name.clone(), watch.variables.get(&name).cloned(), after)).collect()
+}
+
+fn telling(page: &Page) -> impl Iterator<Item = (&str, &str)> {
+    page.meta
+        .headers
+        .iter()
+        .filter(|(name, _)| TELLING.contains(&name.as_str()))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+fn title(tree: &Tree) -> String {
+    tree.elements("title").next().map(|node| collapse(&tree.text(node))).unwrap_or_default()
+}
+
+fn excerpt(walk: &Walk<'_>, tree: &Tree) -> String {
+    walk.stepper.blank(&tree.text(tree.root())).chars().take(EXCERPT).collect()
+}
+
+fn rows_here(walk: &Walk<'_>, tree: &Tree) -> String {
+    let watch = walk.seen.borrow();
+    match watch.on(tree) {
+        Some((rows, similarity)) => {
+            format!("{rows} on this page by the template (similarity {similarity:.2}); {}", rows_so_far(walk))
+        }
+        None if watch.has_template() => "none".to_owned(),
+        None => "there is no template yet; one is learned where the first rows are taken".to_owned(),
+    }
+}
+
+fn rows_so_far(walk: &Walk<'_>) -> String {
+    let watch = walk.seen.borrow();
+    let details = if watch.details > 0 { format!(", {} detail pages", watch.details) } else { String::new() };
+    format!("{} rows taken from {} pages so far{details}", watch.rows, watch.pages)
+}

@@ -1,0 +1,83 @@
+//! A copied cURL command → a draft.
+
+mod command;
+mod options;
+mod body;
+mod steps;
+
+use super::secret::Vault;
+use super::words::{self, WordsError};
+use super::{Draft, finished};
+use command::Command;
+
+pub use body::body_of;
+pub use steps::{empty_login, user_field};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CurlError {
+    #[error(transparent)]
+    Words(#[from] WordsError),
+    #[error("there is no curl command in this; choose “Copy as cURL” in the browser's network panel")]
+    NoCommand,
+    #[error("this is PowerShell's Invoke-WebRequest; choose “Copy as cURL (bash)” or “(cmd)” instead")]
+    PowerShell,
+    #[error("the command has no address")]
+    NoAddress,
+    #[error("`{0}` cannot be read as an address: {1}")]
+    Address(String, String),
+    #[error("only http and https can be asked, not {0}:")]
+    Scheme(String),
+    #[error("this is longer than any command ({0} bytes; the most is {MAX_BYTES})")]
+    TooLong(usize),
+}
+
+/// Linux takes no longer command line than 2 MB.
+pub const MAX_BYTES: usize = 2 << 20;
+
+/// The draft of what was pasted: one command, or several.
+pub fn of_curl(text: &str) -> Result<Draft, CurlError> {
+    if text.len() > MAX_BYTES {
+        return Err(CurlError::TooLong(text.len()));
+    }
+    if text.contains("Invoke-WebRequest") || text.contains("Invoke-RestMethod") {
+        return Err(CurlError::PowerShell);
+    }
+    let commands = words::commands(text)?;
+    let curls: Vec<&[String]> = commands.iter().filter_map(|words| after_curl(words)).collect();
+    match (curls.as_slice(), commands.as_slice()) {
+        // Without the word itself: somebody has copied from behind it.
+        ([], [words, ..]) if words.iter().any(|word| word.starts_with("http")) => draft(&[words]),
+        ([], _) => Err(CurlError::NoCommand),
+        (curls, _) => draft(curls),
+    }
+}
+
+/// The same of words that a shell has cut already, with or without `curl` before them.
+pub fn of_words(words: &[String]) -> Result<Draft, CurlError> {
+    draft(&[after_curl(words).unwrap_or(words)])
+}
+
+fn after_curl(words: &[String]) -> Option<&[String]> {
+    let (first, rest) = words.split_first()?;
+    let program = first.rsplit(['/', '\\']).next().unwrap_or_default();
+    matches!(program, "curl" | "curl.exe").then_some(rest)
+}
+
+fn draft(commands: &[&[String]]) -> Result<Draft, CurlError> {
+    let mut found = Vec::new();
+    let mut notes = vec!["A draft, made from a cURL command. Try it step by step: pieme step TASK".to_owned()];
+    let mut vault = None;
+    let mut last = None;
+    for words in commands {
+        for command in Command::read(words)? {
+            let vault = vault.get_or_insert_with(|| Vault::new(command.asked.url.host_str()));
+            found.extend(steps::of(&command, vault));
+            last = Some(command.asked.url.clone());
+        }
+    }
+    let vault = vault.ok_or(CurlError::NoAddress)?;
+    if let Some(url) = &last {
+        notes.push(format!("With it goes a task.toml: url = \"{}\"", super::bare(url)));
+    }
+    Ok(finished(last, found, notes, &vault))
+}

@@ -1,0 +1,268 @@
+//! The words of a curl command → what was asked, as far as a robot can ask the same.
+
+use url::{Url, form_urlencoded};
+
+use super::super::asked::{Asked, Sent};
+use super::CurlError;
+use super::body::body_of;
+use super::options::{LONG_WITH_VALUE, QUIET, SHORT_WITH_VALUE, is_said, long};
+
+/// One address of a command, with all that was said about it.
+#[derive(Clone, Debug)]
+pub struct Command {
+    pub asked: Asked,
+    pub user: Option<(String, String)>,
+    pub cookies: Vec<String>,
+    pub comments: Vec<String>,
+}
+
+/// What has been read of a command so far.
+#[derive(Default)]
+struct Reading {
+    addresses: Vec<String>,
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    /// Pieces of the body, as they are to be joined with `&`.
+    data: Vec<String>,
+    is_json: bool,
+    multipart: Vec<(String, String)>,
+    query: Vec<String>,
+    into_query: bool,
+    head: bool,
+    user: Option<(String, String)>,
+    cookies: Vec<String>,
+    comments: Vec<String>,
+    unknown: Vec<String>,
+}
+
+impl Command {
+    /// The requests of one command line: one for each address.
+    pub fn read(words: &[String]) -> Result<Vec<Command>, CurlError> {
+        let mut reading = Reading::default();
+        let mut done = Vec::new();
+        let mut words = words.iter().map(String::as_str).peekable();
+        while let Some(word) = words.next() {
+            if word == "--next" || word == "-:" {
+                done.extend(std::mem::take(&mut reading).commands()?);
+            } else if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
+                let (name, given) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
+                reading.long(name, given, &mut words);
+            } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+                reading.short(letters, &mut words);
+            } else if word != "--" {
+                reading.addresses.push(word.to_owned());
+            }
+        }
+        done.extend(reading.commands()?);
+        Ok(done)
+    }
+}
+
+impl Reading {
+    /// `-sSLXPOST`: letters stand together, and the first that wants a value takes the rest.
+    fn short<'w>(&mut self, letters: &'w str, words: &mut impl Iterator<Item = &'w str>) {
+        for (at, letter) in letters.char_indices() {
+            let rest = &letters[at + letter.len_utf8()..];
+            let name = long(letter);
+            if !SHORT_WITH_VALUE.contains(letter) {
+                self.flag(name, &format!("-{letter}"));
+                continue;
+            }
+            let value = if rest.is_empty() { words.next().unwrap_or_default() } else { rest };
+            self.value(name, &format!("-{letter}"), value);
+            return;
+        }
+    }
+
+    fn long<'w>(
+        &mut self,
+        name: &str,
+        given: Option<&'w str>,
+        words: &mut std::iter::Peekable<impl Iterator<Item = &'w str>>,
+    ) {
+        let shown = format!("--{name}");
+        let wants = is_said(name) || LONG_WITH_VALUE.contains(&name);
+        if wants {
+            let value = given.or_else(|| words.next()).unwrap_or_default();
+            return self.value(name, &shown, value);
+        }
+        let known = QUIET.contains(&name) || matches!(name, "get" | "head" | "insecure" | "netrc");
+        if !known && !name.starts_with("no-") {
+            // What a stranger among the options wants is a guess: a word that is neither an option nor an address belongs to it.
+            words.next_if(|word| !word.starts_with('-') && !word.contains("://"));
+        }
+        self.flag(name, &shown);
+    }
+
+    fn flag(&mut self, name: &str, shown: &str) {
+        match name {
+            "get" => self.into_query = true,
+            "head" => self.head = true,
+            "insecure" => {
+                self.comments.push(format!("{shown} is not done: pieme always checks a site's certificate."));
+            }
+            name if QUIET.contains(&name) || name.starts_with("no-") => {}
+            _ => self.unknown.push(shown.to_owned()),
+        }
+    }
+
+    fn value(&mut self, name: &str, shown: &str, value: &str) {
+        match name {
+            "url" => self.addresses.push(value.to_owned()),
+            "request" => self.method = Some(value.to_uppercase()),
+            "header" => self.header(value),
+            "user-agent" => self.headers.push(("user-agent".to_owned(), value.to_owned())),
+            "referer" => self.headers.push(("referer".to_owned(), value.trim_end_matches(";auto").to_owned())),
+            "user" => {
+                self.user = Some(
+                    value
+                        .split_once(':')
+                        .map_or((value.to_owned(), String::new()), |(a, b)| (a.to_owned(), b.to_owned())),
+                )
+            }
+            "oauth2-bearer" => self.headers.push(("authorization".to_owned(), format!("Bearer {value}"))),
+            // Without a `=` it is a file's name.
+            "cookie" if value.contains('=') => self.cookies.push(value.to_owned()),
+            "cookie" => {
+                self.comments.push("Cookies from a file are left out: pieme gets and keeps its own.".to_owned())
+            }
+            "data" | "data-ascii" | "data-binary" | "data-raw" => self.body(name, value),
+            "data-urlencode" => self.encoded(value),
+            "url-query" => self.query.push(value.trim_start_matches('+').to_owned()),
+            "json" => {
+                self.is_json = true;
+                self.body(name, value);
+            }
+            "form" | "form-string" => self.part(name, value),
+            "proxy" | "preproxy" | "socks5" | "socks5-hostname" | "socks4" | "socks4a" => {
+                self.comments
+                    .push(format!("{shown} is left out: a proxy is set by `proxy` under [fetch] in task.toml."));
+            }
+            name if QUIET.contains(&name) => {}
+            _ => self.unknown.push(shown.to_owned()),
+        }
+    }
+
+    fn header(&mut self, line: &str) {
+        let Some((name, value)) = line.split_once(':') else { return };
+        let (name, value) = (name.trim(), value.trim());
+        if name.eq_ignore_ascii_case("cookie") {
+            self.cookies.push(value.to_owned());
+        } else if !value.is_empty() {
+            self.headers.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
+    fn body(&mut self, name: &str, value: &str) {
+        if name != "data-raw" && value.starts_with('@') {
+            self.comments
+                .push("What was sent from a file is left out: a robot sends what stands in its script.".to_owned());
+            return;
+        }
+        self.data.push(value.to_owned());
+    }
+
+    /// `content`, `=content`, `name=content`; with an `@` the content is a file.
+    fn encoded(&mut self, value: &str) {
+        let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        match (value.split_once('='), value.contains('@')) {
+            (Some((name, content)), _) if !name.contains('@') => {
+                let name = if name.is_empty() { String::new() } else { format!("{name}=") };
+                self.data.push(format!("{name}{}", encode(content)));
+            }
+            (_, true) => self.body("data", "@"),
+            _ => self.data.push(encode(value)),
+        }
+    }
+
+    fn part(&mut self, name: &str, value: &str) {
+        let Some((field, content)) = value.split_once('=') else { return };
+        if name == "form" && content.starts_with(['@', '<']) {
+            self.comments.push(format!("The file in the field {field} is left out: a robot sends no files."));
+            return;
+        }
+        let content = if name == "form" { content.split(";type=").next().unwrap_or_default() } else { content };
+        self.multipart.push((field.to_owned(), content.trim_matches('"').to_owned()));
+    }
+
+    fn commands(mut self) -> Result<Vec<Command>, CurlError> {
+        if self.addresses.is_empty() {
+            return Err(CurlError::NoAddress);
+        }
+        if !self.unknown.is_empty() {
+            self.comments
+                .push(format!("Options of curl that were not understood, and left out: {}.", self.unknown.join(", ")));
+        }
+        let mut into_query = std::mem::take(&mut self.query);
+        if self.into_query {
+            into_query.append(&mut self.data);
+        }
+        let sent = self.sent();
+        let guessed = match (&sent, self.head) {
+            (_, true) => "HEAD",
+            (Sent::Nothing, false) => "GET",
+            _ => "POST",
+        };
+        let method = self.method.clone().unwrap_or_else(|| guessed.to_owned());
+        let mut commands = Vec::new();
+        for address in &self.addresses {
+            let mut url = address_of(address)?;
+            if !into_query.is_empty() {
+                let joined = url
+                    .query()
+                    .filter(|query| !query.is_empty())
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(into_query.clone());
+                let joined = joined.collect::<Vec<_>>().join("&");
+                url.set_query(Some(&joined));
+            }
+            commands.push(Command {
+                asked: Asked { method: method.clone(), url, headers: self.headers.clone(), sent: sent.clone() },
+                user: self.user.clone(),
+                cookies: self.cookies.clone(),
+                comments: self.comments.clone(),
+            });
+        }
+        Ok(commands)
+    }
+
+    fn sent(&self) -> Sent {
+        if !self.multipart.is_empty() {
+            return Sent::Multipart(self.multipart.clone());
+        }
+        if self.data.is_empty() {
+            return if self.method.as_deref() == Some("POST") { Sent::Form(Vec::new()) } else { Sent::Nothing };
+        }
+        let kind = self
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            .map(|(_, kind)| kind.as_str());
+        let body = self.data.join(if self.is_json { "" } else { "&" });
+        body_of(kind, &body)
+    }
+}
+
+fn address_of(text: &str) -> Result<Url, CurlError> {
+    let text = text.trim();
+    // curl takes a bare host for http; a browser's copy always has the scheme.
+    let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    // The text itself may hold a password.
+    let shown = || {
+        text.rsplit('@')
+            .next()
+            .unwrap_or_default()
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(80)
+            .collect()
+    };
+    let url = Url::parse(&whole).map_err(|error| CurlError::Address(shown(), error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.host().is_some() => Ok(url),
+        scheme => Err(CurlError::Scheme(scheme.to_owned())),
+    }
+}

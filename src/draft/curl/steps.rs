@@ -1,0 +1,248 @@
+//! What a curl command asked for, as steps.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use url::Url;
+
+use super::super::DraftStep;
+use super::super::asked::{Asked, Sent, field, is_own, plain};
+use super::super::secret::{Vault, is_forgery_token, is_password, is_view_state, site_of, smells, word};
+use super::command::Command;
+use crate::model::Step;
+use crate::model::script::{Ask, Login, Match, Submit};
+
+pub fn of(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
+    let asked = &command.asked;
+    let mut comments = command.comments.clone();
+    comments.extend(cookies(command, vault));
+    let mut steps = Vec::new();
+    if let Some((user, password)) = user(command) {
+        let password = vault.hide("password", "the password of HTTP basic authentication", &password);
+        let url = Some(asked.ask(vault, &BTreeMap::new()).0.url);
+        let login = Login { url, user: plain(&user), password, basic: true, ..empty_login() };
+        steps.push(DraftStep::new(Step::Login(login)));
+        if !asked.is_post() && is_bare(asked) {
+            // The log-in brings the page itself.
+            return steps.into_iter().map(|step| step.saying(comments.clone())).collect();
+        }
+    }
+    let is_view_state = asked.fields().iter().any(|(name, _)| is_view_state(name));
+    if let Some(login) = login(asked, vault) {
+        steps.push(login.saying(comments));
+        return steps;
+    }
+    if is_view_state {
+        steps.extend(submit(asked, vault));
+    } else {
+        steps.extend(request(command, vault));
+    }
+    if let Some(first) = steps.first_mut() {
+        first.comments.splice(0..0, comments);
+    }
+    steps
+}
+
+/// Nothing but an address?
+fn is_bare(asked: &Asked) -> bool {
+    let has_secret = asked.url.query_pairs().any(|(name, value)| smells(&name, &value));
+    let said = |(name, value): &(String, String)| {
+        !is_own(&name.to_lowercase(), value) && !name.eq_ignore_ascii_case("authorization")
+    };
+    !has_secret && !asked.headers.iter().any(said)
+}
+
+/// Cookies are left out: they are one browser's session. Their values are not written anywhere.
+fn cookies(command: &Command, vault: &mut Vault) -> Option<String> {
+    let mut names = Vec::new();
+    for pair in command.cookies.iter().flat_map(|header| header.split(';')) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        names.push(name.trim().to_owned());
+        let value = value.trim().trim_matches('"');
+        // A theme or a language may well stand in the address too.
+        if smells(name.trim(), value) || value.len() >= 16 {
+            vault.silence(value);
+        }
+    }
+    let all = names.join(", ");
+    (!names.is_empty()).then(|| {
+        format!("Cookies are left out ({all}): pieme gets and keeps its own. If the page is another without them, begin with a `login` step.")
+    })
+}
+
+/// User and password of `-u`, of the address, or of an `Authorization: Basic` header.
+fn user(command: &Command) -> Option<(String, String)> {
+    let url = &command.asked.url;
+    let in_url = || {
+        let decode = |text: &str| percent_decoded(text);
+        url.password().map(|password| (decode(url.username()), decode(password)))
+    };
+    command.user.clone().or_else(in_url).or_else(|| basic(&command.asked))
+}
+
+fn basic(asked: &Asked) -> Option<(String, String)> {
+    let (scheme, token) = asked.header("authorization")?.split_once(' ')?;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(token.trim()).ok()?;
+    let (user, password) = String::from_utf8(bytes).ok()?.split_once(':').map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+    scheme.eq_ignore_ascii_case("basic").then_some((user, password))
+}
+
+fn percent_decoded(text: &str) -> String {
+    // Only what form_urlencoded would take for a blank differs.
+    let text = format!("x={}", text.replace('+', "%2B").replace('&', "%26"));
+    url::form_urlencoded::parse(text.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+pub fn empty_login() -> Login {
+    Login {
+        url: None,
+        user: String::new(),
+        password: String::new(),
+        form: None,
+        fields: BTreeMap::new(),
+        totp: None,
+        basic: false,
+        logged_out_if: None,
+    }
+}
+
+/// A form with a user and one password is the log-in: its step brings its own token, and is skipped while the session holds.
+fn login(asked: &Asked, vault: &mut Vault) -> Option<DraftStep> {
+    let fields = asked.fields();
+    let passwords: Vec<_> = fields.iter().filter(|(name, _)| is_password(name)).collect();
+    let [(password_field, password)] = passwords.as_slice() else { return None };
+    let (user_field, user) = user_field(fields)?;
+    let page = page_before(asked);
+    let password = vault.hide(password_field, format!("the field {password_field}"), password);
+    let user = if smells(user_field, user) {
+        vault.hide(user_field, format!("the field {user_field}"), user)
+    } else {
+        plain(user)
+    };
+    let others: Vec<&str> = fields
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .filter(|name| name != password_field && name != user_field && !is_forgery_token(name))
+        .collect();
+    let mut comments =
+        vec!["The log-in. Its form is found on the page, with all hidden fields and tokens in it.".to_owned()];
+    if !others.is_empty() {
+        comments.push(format!("These fields go as the page has them: {}.", others.join(", ")));
+    }
+    let url = Some(
+        Asked { url: page, sent: Sent::Nothing, headers: Vec::new(), method: "GET".to_owned() }
+            .ask(vault, &BTreeMap::new())
+            .0
+            .url,
+    );
+    Some(DraftStep::new(Step::Login(Login { url, user, password, ..empty_login() })).saying(comments))
+}
+
+/// The field with the user's name: called so, or else the text that stands before the password.
+pub fn user_field(fields: &[(String, String)]) -> Option<(&String, &String)> {
+    const WORDS: &[&str] =
+        &["user", "login", "email", "e-mail", "mail", "account", "name", "konto", "benutzer", "usuario", "id"];
+    let is_open = |name: &str| !is_password(name) && !is_forgery_token(name) && !is_view_state(name);
+    WORDS.iter().find_map(|word| {
+        let named = |(name, value): &&(String, String)| {
+            is_open(name) && name.to_lowercase().contains(word) && !value.is_empty() && !value.starts_with("http")
+        };
+        fields.iter().find(named).map(|(name, value)| (name, value))
+    })
+}
+
+/// The page that the form stood on: the one that the browser says it came from, or else where the form went to.
+fn page_before(asked: &Asked) -> Url {
+    let from = asked.header("referer").and_then(|text| Url::parse(text).ok());
+    let same_site = |url: &Url| url.host_str().map(site_of) == asked.url.host_str().map(site_of) && url.path() != "/";
+    from.filter(same_site).unwrap_or_else(|| asked.url.clone())
+}
+
+fn get(url: Url, vault: &mut Vault) -> DraftStep {
+    let (ask, comments) =
+        Asked { method: "GET".to_owned(), url, headers: Vec::new(), sent: Sent::Nothing }.ask(vault, &BTreeMap::new());
+    DraftStep::new(Step::Get(ask)).saying(comments)
+}
+
+/// A form that carries its page in hidden fields is filled on that page.
+fn submit(asked: &Asked, vault: &mut Vault) -> Vec<DraftStep> {
+    let page = get(page_before(asked), vault);
+    let mut button = None;
+    let mut fields = BTreeMap::new();
+    for (name, value) in asked.fields().iter().filter(|(name, _)| !name.starts_with("__") && !is_forgery_token(name)) {
+        // ASP.NET sends the name of the button that was pressed among the fields.
+        if value.is_empty() {
+            continue;
+        }
+        if name
+            .to_lowercase()
+            .rsplit(['$', '.'])
+            .next()
+            .is_some_and(|last| last.starts_with("btn") || last.contains("button") || last.starts_with("submit"))
+        {
+            button = Some(plain(name));
+        } else {
+            fields.insert(plain(name), field(name, value, vault));
+        }
+    }
+    let comment =
+        "The hidden fields of this form are new with every page, so it is filled on the page it stands on.".to_owned();
+    let submit = Submit { form: "form".to_owned(), fields, button };
+    vec![page, DraftStep::new(Step::Submit(submit)).saying([comment])]
+}
+
+/// The request itself; tokens against forged forms are taken from the page before it.
+fn request(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
+    let mut asked = command.asked.clone();
+    let is_basic = basic(&asked).is_some();
+    asked.headers.retain(|(name, _)| !(is_basic && name.eq_ignore_ascii_case("authorization")));
+    let mut taken = BTreeMap::new();
+    let mut matches = Vec::new();
+    let mut comments = Vec::new();
+    for (name, value) in asked.fields().to_vec().iter().filter(|(name, _)| is_forgery_token(name)) {
+        vault.silence(value);
+        let variable = word(name);
+        matches.push(token(&format!("[name=\"{}\"]", name.replace(['"', '\\'], "")), "value", &variable));
+        taken.insert(name.clone(), format!("${{{variable}}}"));
+    }
+    for (name, value) in asked
+        .headers
+        .clone()
+        .iter()
+        .filter(|(name, value)| is_forgery_token(name) && !is_own(&name.to_lowercase(), value))
+    {
+        vault.silence(value);
+        let name = name.to_lowercase();
+        if name.contains("xsrf") {
+            // The browser's scripts copy it from a cookie, which a script of ours cannot see.
+            comments.push(format!("The header {name} is left out: it repeats a cookie of that browser's session."));
+            asked.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(&name));
+            continue;
+        }
+        matches.push(token("meta[name*=\"csrf\"][content]", "content", "csrf_token"));
+        taken.insert(name, "${csrf_token}".to_owned());
+    }
+    let mut steps = Vec::new();
+    if !matches.is_empty() {
+        steps
+            .push(get(page_before(&asked), vault).saying([
+                "The token against forged forms is new with every page, so it is taken from one.".to_owned(),
+            ]));
+        steps.extend(matches);
+    }
+    let (ask, said) = asked.ask(vault, &taken);
+    let step =
+        if asked.is_post() { Step::Post(ask) } else { Step::Get(Ask { form: BTreeMap::new(), json: None, ..ask }) };
+    steps.push(DraftStep::new(step).saying(comments).saying(said));
+    steps
+}
+
+fn token(css: &str, attribute: &str, variable: &str) -> DraftStep {
+    let step = Match {
+        css: Some(css.to_owned()),
+        attribute: Some(attribute.to_owned()),
+        into: Some(variable.to_owned()),
+        ..Match::default()
+    };
+    DraftStep::new(Step::Match(step))
+}

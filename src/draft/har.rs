@@ -1,0 +1,265 @@
+//! A HAR file → the requests in it that could matter. Read entry by entry: pictures and scripts are dropped as they come.
+
+use std::io::Read;
+
+use base64::Engine;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use url::Url;
+
+use super::asked::{Asked, Sent};
+use super::curl::body_of;
+use crate::page::charset;
+
+/// A longer recording is of more than one visit.
+pub const MAX_BYTES: u64 = 200 << 20;
+/// Of the bodies of all pages together; the rest is read without them.
+const MAX_KEPT: usize = 64 << 20;
+const MAX_ENTRIES: usize = 20_000;
+
+#[derive(Debug, thiserror::Error)]
+pub enum HarError {
+    #[error("this is not a whole HAR file: {0}; export it again, “with content”")]
+    Broken(serde_json::Error),
+    #[error("the file is larger than {mb} MB; record only the way to the list, with the other tabs closed", mb = MAX_BYTES >> 20)]
+    TooLarge,
+    #[error("the file cannot be read: {0}")]
+    Io(std::io::Error),
+    #[error("no web page and no list of data is in this recording ({0} requests); reload the page while recording")]
+    Nothing(usize),
+}
+
+/// One request and its answer.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub asked: Asked,
+    /// Where a redirect leads.
+    pub location: Option<String>,
+    pub is_document: bool,
+    /// The body of a page or of data.
+    pub text: Option<String>,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Recording {
+    pub entries: Vec<Entry>,
+    /// All requests, also those that were dropped.
+    pub total: usize,
+    kept_bytes: usize,
+}
+
+/// Reads a recording of at most so many bytes.
+pub fn read(from: impl Read, most: u64) -> Result<Recording, HarError> {
+    let mut recording = Recording::default();
+    let limited = Limited { from, left: most };
+    let mut json = serde_json::Deserializer::from_reader(std::io::BufReader::new(limited));
+    let result = Map("log", Map("entries", Entries(&mut recording))).deserialize(&mut json);
+    match result {
+        Ok(true) => Ok(recording),
+        Ok(false) => Err(HarError::Broken(serde::de::Error::custom("it has no `log.entries`"))),
+        Err(error) => match error.classify() {
+            serde_json::error::Category::Io if error.to_string().contains(TOO_LARGE) => Err(HarError::TooLarge),
+            serde_json::error::Category::Io => Err(HarError::Io(error.into())),
+            _ => Err(HarError::Broken(error)),
+        },
+    }
+}
+
+const TOO_LARGE: &str = "larger than the limit";
+
+/// A reader that fails when it has read too much.
+struct Limited<R> {
+    from: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.from.read(buffer)?;
+        self.left = self.left.checked_sub(n as u64).ok_or_else(|| std::io::Error::other(TOO_LARGE))?;
+        Ok(n)
+    }
+}
+
+/// Of an object, the value under one key; the rest is passed over. Answers whether it was there.
+struct Map<S>(&'static str, S);
+
+impl<'de, S: DeserializeSeed<'de, Value = bool>> DeserializeSeed<'de> for Map<S> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de, Value = bool>> Visitor<'de> for Map<S> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an object with `{}`", self.0)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        let Map(wanted, seed) = self;
+        let mut seed = Some(seed);
+        let mut found = false;
+        while let Some(key) = map.next_key::<String>()? {
+            match seed.take_if(|_| key == wanted) {
+                Some(seed) => found = map.next_value_seed(seed)?,
+                None => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(found)
+    }
+}
+
+struct Entries<'r>(&'r mut Recording);
+
+impl<'de> DeserializeSeed<'de> for Entries<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Entries<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of entries")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        while let Some(raw) = list.next_element::<RawEntry>()? {
+            self.0.total += 1;
+            if self.0.entries.len() < MAX_ENTRIES {
+                self.0.take(raw);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Recording {
+    fn take(&mut self, raw: RawEntry) {
+        let Some(mut entry) = raw.entry() else { return };
+        self.kept_bytes += entry.text.as_ref().map_or(0, String::len);
+        if self.kept_bytes > MAX_KEPT {
+            entry.text = None;
+        }
+        self.entries.push(entry);
+    }
+}
+
+/// As browsers write it; whatever is absent is empty.
+#[derive(Deserialize)]
+struct RawEntry {
+    request: RawRequest,
+    #[serde(default)]
+    response: RawResponse,
+    #[serde(default, rename = "_resourceType")]
+    resource_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawRequest {
+    method: String,
+    url: String,
+    #[serde(default)]
+    headers: Vec<Pair>,
+    #[serde(default, rename = "postData")]
+    post_data: Option<PostData>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PostData {
+    #[serde(default, rename = "mimeType")]
+    mime_type: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    params: Option<Vec<Pair>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawResponse {
+    status: i64,
+    content: Content,
+    #[serde(rename = "redirectURL")]
+    redirect_url: Option<String>,
+    headers: Vec<Pair>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Content {
+    #[serde(rename = "mimeType")]
+    mime_type: Option<String>,
+    text: Option<String>,
+    encoding: Option<String>,
+}
+
+impl RawEntry {
+    /// `None` for what no robot needs: pictures, styles, scripts, failed requests, other schemes.
+    fn entry(self) -> Option<Entry> {
+        let url = Url::parse(&self.request.url)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some())?;
+        let status = u16::try_from(self.response.status).ok().filter(|status| (200..400).contains(status))?;
+        let headers: Vec<(String, String)> =
+            self.request.headers.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
+        let method = self.request.method.to_uppercase();
+        let asked = Asked { method, url, headers, sent: self.request.post_data.map_or(Sent::Nothing, sent) };
+        let mime = self.response.content.mime_type.unwrap_or_default().to_lowercase();
+        let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
+        let header = self
+            .response
+            .headers
+            .iter()
+            .find(|it| it.name.eq_ignore_ascii_case("location"))
+            .and_then(|it| it.value.clone());
+        let location = self.response.redirect_url.filter(|it| !it.is_empty()).or(header).filter(|_| is_redirect);
+        let is_document = match (self.resource_type.as_deref(), asked.header("sec-fetch-dest")) {
+            (Some(kind), _) => kind == "document",
+            (None, Some(kind)) => kind == "document",
+            (None, None) => mime.contains("html") || is_redirect && (mime.is_empty() || asked.is_post()),
+        };
+        let is_data = !is_document && mime.contains("json");
+        let is_asked_by_hand = !is_document && asked.is_post() && !matches!(asked.sent, Sent::Nothing);
+        if asked.method == "OPTIONS" || !(is_document || is_data || is_asked_by_hand) {
+            return None;
+        }
+        let text = self.response.content.text.and_then(|text| match self.response.content.encoding.as_deref() {
+            Some("base64") => {
+                let bytes = base64::engine::general_purpose::STANDARD.decode(text.as_bytes()).ok()?;
+                Some(charset::decode(&bytes, charset::from_content_type(&mime)).text)
+            }
+            _ => Some(text),
+        });
+        Some(Entry { asked, location, is_document, text })
+    }
+}
+
+fn sent(data: PostData) -> Sent {
+    let text = data.text.unwrap_or_default();
+    let is_form = data.mime_type.as_deref().is_some_and(|kind| kind.contains("x-www-form-urlencoded"));
+    match data.params {
+        // Firefox and older Chromes decode the parameters, or do not; the text is the truth where there is one.
+        Some(params) if text.is_empty() && !params.is_empty() => {
+            let fields = params.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
+            if is_form { Sent::Form(fields) } else { Sent::Multipart(fields) }
+        }
+        _ => body_of(data.mime_type.as_deref(), &text),
+    }
+}

@@ -1,0 +1,149 @@
+//! PURE: what a browser has done (a copied cURL command, a recorded HAR file) → the draft of a robot.toml.
+//!
+//! ```text
+//! curl:  text → words → curl (what was asked) ┐
+//! har:   text → har (entries) → recording ────┴→ asked (one request as a step) → Draft → print
+//! ```
+//!
+//! A draft never holds a secret's value: `secret` keeps it back, and [`Draft`] is made only by [`finished`], which looks through
+//! everything once more.
+
+mod words;
+mod curl;
+mod har;
+mod recording;
+mod pages;
+mod series;
+mod asked;
+mod secret;
+mod print;
+
+use url::Url;
+
+use crate::model::{Script, Step, Task};
+use secret::Vault;
+
+pub use curl::{CurlError, MAX_BYTES as MAX_CURL_BYTES, of_curl, of_words};
+pub use har::{HarError, MAX_BYTES as MAX_HAR_BYTES};
+pub use print::step as step_toml;
+pub use recording::of_har;
+
+/// A robot.toml to begin with.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Where the task begins, without any secret.
+    pub url: Option<Url>,
+    pub steps: Vec<DraftStep>,
+    /// What the person should know about the whole.
+    pub notes: Vec<String>,
+    pub secrets: Vec<SecretName>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DraftStep {
+    pub step: Step,
+    pub comments: Vec<String>,
+    /// Only proposed: it stands in the file as a comment.
+    pub is_proposal: bool,
+}
+
+/// A secret that the draft names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretName {
+    pub name: String,
+    /// What it was in the recording: “the field password”.
+    pub what: String,
+}
+
+impl DraftStep {
+    fn new(step: Step) -> DraftStep {
+        DraftStep { step, comments: Vec::new(), is_proposal: false }
+    }
+
+    fn saying(mut self, comments: impl IntoIterator<Item = String>) -> DraftStep {
+        self.comments.extend(comments);
+        self
+    }
+}
+
+impl Draft {
+    /// The script without what is only proposed.
+    pub fn script(&self) -> Script {
+        Script { steps: self.steps.iter().filter(|it| !it.is_proposal).map(|it| it.step.clone()).collect() }
+    }
+
+    /// robot.toml.
+    pub fn robot_toml(&self) -> String {
+        print::robot(self)
+    }
+
+    /// task.toml.
+    pub fn task_toml(&self) -> String {
+        print::task(self)
+    }
+
+    pub fn task(&self) -> Task {
+        toml::from_str(&self.task_toml()).expect("the printer writes a sound task.toml")
+    }
+}
+
+/// Looks through everything once more for values that are kept back.
+fn finished(url: Option<Url>, steps: Vec<DraftStep>, notes: Vec<String>, vault: &Vault) -> Draft {
+    let cover = |texts: Vec<String>| texts.iter().map(|text| vault.cover(text)).collect::<Vec<_>>();
+    let steps = steps.into_iter().map(|it| DraftStep {
+        step: covered(it.step, vault),
+        comments: cover(it.comments),
+        is_proposal: it.is_proposal,
+    });
+    let url = url.map(|url| bare(&url)).filter(|url| vault.cover(url.as_str()) == url.as_str());
+    let steps: Vec<DraftStep> = steps.collect();
+    let used = serde_json::to_string(&steps.iter().map(|it| &it.step).collect::<Vec<_>>()).unwrap_or_default();
+    let secrets = vault.names().filter(|(name, _)| used.contains(&format!("${{secret:{name}}}")));
+    let secrets = secrets.map(|(name, what)| SecretName { name: name.to_owned(), what: vault.cover(what) }).collect();
+    Draft { url, steps, notes: cover(notes), secrets }
+}
+
+/// As JSON, so that a new key of a step cannot be forgotten here.
+fn covered(step: Step, vault: &Vault) -> Step {
+    let Ok(mut value) = serde_json::to_value(&step) else { return step };
+    cover_json(&mut value, vault);
+    serde_json::from_value(value).unwrap_or(step)
+}
+
+fn cover_json(value: &mut serde_json::Value, vault: &Vault) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => *text = vault.cover(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| cover_json(item, vault)),
+        Value::Object(map) => {
+            // Keys too: a table may be keyed by what is secret.
+            let entries: Vec<(String, Value)> = std::mem::take(map).into_iter().collect();
+            for (key, mut item) in entries {
+                cover_json(&mut item, vault);
+                map.insert(vault.cover(&key), item);
+            }
+        }
+        Value::Number(number) => {
+            let text = number.to_string();
+            let without = vault.cover(&text);
+            if without != text {
+                *value = Value::String(without);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Host and path alone: what a task.toml begins with.
+fn bare(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // An error means that this kind of address can have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+#[cfg(test)]
+mod tests;

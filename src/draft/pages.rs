@@ -1,0 +1,173 @@
+//! What a recorded page offers: the form that was sent from it, the place of a token, the links of its rows, the rows of data.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use url::{Url, form_urlencoded};
+
+use super::secret::is_forgery_token;
+use crate::induce::{self, LearnOptions};
+use crate::page::{NodeId, Tree};
+use crate::robot::form::{self, Form, Press, Purpose};
+use crate::robot::link;
+
+/// A page of the recording, read.
+pub struct Seen {
+    pub url: Url,
+    pub tree: Tree,
+}
+
+/// A form as a script calls it, and what a person did in it.
+#[derive(Debug, PartialEq)]
+pub struct FormOf {
+    pub form: String,
+    pub typed: Vec<(String, String)>,
+    pub button: Option<String>,
+}
+
+impl Seen {
+    pub fn new(url: Url, text: &str) -> Seen {
+        Seen { tree: Tree::parse(text), url }
+    }
+
+    /// The form with a password whose field has this name.
+    pub fn login_form(&self, password: &str) -> Option<Form> {
+        form::all(&self.tree).into_iter().find(|form| form.fields.iter().any(|field| field.name == password))
+    }
+
+    /// The form that sent these fields to this address, told by the names of its fields.
+    pub fn sent_by(&self, to: &Url, sent: &[(String, String)]) -> Option<FormOf> {
+        let forms = form::all(&self.tree);
+        let fits = |form: &&Form| {
+            let has = |name: &str| {
+                form.fields.iter().any(|field| field.name == name)
+                    || form.buttons.iter().any(|it| it.name.as_deref() == Some(name))
+            };
+            let goes_there = form
+                .fill(&self.url, encoding_rs::UTF_8, &Default::default(), Press::First)
+                .is_ok_and(|filled| filled.url.path() == to.path() && filled.url.origin() == to.origin());
+            form.post && goes_there && sent.iter().all(|(name, _)| has(name))
+        };
+        let form = forms.iter().find(fits)?;
+        let defaults = self.defaults(form);
+        let is_button = |name: &str| form.buttons.iter().any(|it| it.name.as_deref() == Some(name));
+        let button = sent.iter().map(|(name, _)| name).find(|name| is_button(name)).cloned();
+        let typed = sent
+            .iter()
+            .filter(|(name, _)| !is_button(name) && !is_forgery_token(name))
+            .filter(|pair| !defaults.contains(pair))
+            .cloned()
+            .collect();
+        let button = button.filter(|_| form.buttons.len() > 1);
+        Some(FormOf { form: self.name_of(form)?, typed, button })
+    }
+
+    /// What the form would send untouched.
+    fn defaults(&self, form: &Form) -> Vec<(String, String)> {
+        let filled = form.fill(&self.url, encoding_rs::UTF_8, &Default::default(), Press::First);
+        let body = filled.ok().and_then(|filled| filled.body).unwrap_or_default();
+        form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+    }
+
+    /// The shortest words by which a script finds just this form.
+    fn name_of(&self, wanted: &Form) -> Option<String> {
+        let action = wanted.action.as_deref().filter(|action| !action.contains(['"', '\\']));
+        let purpose = match wanted.purpose() {
+            purpose @ (Purpose::Search | Purpose::Login) => Some(purpose.word().to_owned()),
+            _ => None,
+        };
+        let ways = [
+            purpose,
+            wanted.name.clone(),
+            wanted.id.clone(),
+            action.map(|it| format!("form[action=\"{it}\"]")),
+            Some("form".to_owned()),
+        ];
+        ways.into_iter()
+            .flatten()
+            .find(|way| form::find(&self.tree, way).is_some_and(|found| found.node == wanted.node))
+    }
+
+    /// Where on the page this value stands in an attribute: selector and attribute.
+    pub fn place_of(&self, value: &str) -> Option<(String, String)> {
+        let holds =
+            |&node: &NodeId| ["value", "content"].iter().any(|name| self.tree.attribute(node, name) == Some(value));
+        let node = self.tree.subtree(self.tree.root()).find(holds)?;
+        let attribute = if self.tree.attribute(node, "value") == Some(value) { "value" } else { "content" };
+        let by = ["name", "id"].iter().find_map(|name| Some((name, self.tree.attribute(node, name)?)));
+        let (name, its) = by.filter(|(_, its)| !its.contains(['"', '\\']))?;
+        Some((format!("{}[{name}=\"{its}\"]", self.tree.tag(node)), attribute.to_owned()))
+    }
+
+    /// The links of the rows that would be learned from this page.
+    pub fn row_links(&self) -> BTreeSet<String> {
+        let candidates = induce::learn(std::slice::from_ref(&self.tree), &LearnOptions::default());
+        let Some(best) = candidates.into_iter().find(induce::is_plausible) else { return BTreeSet::new() };
+        let base = link::base(&self.tree, &self.url);
+        let cells = best.table.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        cells
+            .filter(|cell| looks_like_link(cell))
+            .filter_map(|cell| link::resolve(&base, cell))
+            .map(|url| url.to_string())
+            .collect()
+    }
+}
+
+fn looks_like_link(cell: &str) -> bool {
+    !cell.contains(char::is_whitespace) && (cell.contains('/') || cell.contains('?') || cell.contains(".htm"))
+}
+
+/// A list of objects in a JSON answer is one with at least so many.
+const MIN_ROWS: usize = 3;
+
+/// The longest list of objects in a JSON document.
+pub fn rows(json: &Value) -> &[Value] {
+    let mut best: &[Value] = &[];
+    let mut waiting = vec![json];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Array(items) => {
+                let is_table = items.len() >= MIN_ROWS
+                    && items.iter().all(|item| item.as_object().is_some_and(|it| it.len() >= 2));
+                if is_table && items.len() > best.len() {
+                    best = items;
+                }
+                waiting.extend(items);
+            }
+            Value::Object(map) => waiting.extend(map.values()),
+            _ => {}
+        }
+    }
+    best
+}
+
+/// Do these rows stand in the page's text already? Then the page is the list, and the data only repeat it.
+pub fn are_shown(rows: &[Value], page: &Seen) -> bool {
+    const LOOKED_AT: usize = 3;
+    const MIN_LEN: usize = 4;
+    let text = page.tree.text(page.tree.root());
+    let said = rows.iter().take(LOOKED_AT).filter_map(Value::as_object).map(|row| {
+        row.values().filter_map(Value::as_str).filter(|it| it.chars().count() >= MIN_LEN).any(|it| text.contains(it))
+    });
+    let said: Vec<bool> = said.collect();
+    !said.is_empty() && said.into_iter().all(|it| it)
+}
+
+/// Where in a JSON document this text stands: `data.token`.
+pub fn path_of(json: &Value, wanted: &str) -> Option<String> {
+    match json {
+        Value::String(text) => (text == wanted).then(String::new),
+        Value::Number(number) => (number.to_string() == wanted).then(String::new),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| joined(&index.to_string(), path_of(item, wanted)?))
+        }
+        Value::Object(map) => {
+            map.iter().filter(|(key, _)| !key.contains('.')).find_map(|(key, item)| joined(key, path_of(item, wanted)?))
+        }
+        Value::Null | Value::Bool(_) => None,
+    }
+}
+
+fn joined(key: &str, rest: String) -> Option<String> {
+    Some(if rest.is_empty() { key.to_owned() } else { format!("{key}.{rest}") })
+}
