@@ -4,17 +4,28 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 systemd-analyze:systemd cc:gcc curl:curl)
+needed=(sqlite3:sqlite3 systemd-analyze:systemd cc:gcc curl:curl python3:python3)
+install() {
+  local as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  echo "installing: $*"
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@"
+}
 missing=()
 for pair in "${needed[@]}"; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
-if [ "${#missing[@]}" -gt 0 ]; then
-  as_root=()
-  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  echo "installing: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"
+[ "${#missing[@]}" -eq 0 ] || install "${missing[@]}"
+
+# The real web applications that the robot is tested on live in an environment of their own.
+apps=target/apps
+if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install python3-venv
+  rm -rf "$apps"
+  python3 -m venv "$apps"
+  "$apps/bin/pip" install --quiet --disable-pip-version-check -r tests/apps/requirements.txt
+  cp tests/apps/requirements.txt "$apps/requirements.txt"
 fi
 
 cargo fmt --check

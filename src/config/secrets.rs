@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
@@ -32,6 +33,12 @@ pub enum SecretError {
 /// environment. `None` when there is none.
 pub fn lookup(config: &Config, name: &str) -> Result<Option<String>, SecretError> {
     lookup_in(&config.secrets, &|variable| env::var_os(variable), name)
+}
+
+/// When a file with one of these secrets was last changed; `None` where none of them is a file.
+pub fn changed_at(config: &Config, names: &BTreeSet<String>) -> Option<SystemTime> {
+    let changed = |name: &String| config.secrets.join(name).symlink_metadata().and_then(|meta| meta.modified()).ok();
+    names.iter().filter_map(changed).max()
 }
 
 /// The names of all secrets that a script uses, wherever in it they stand.

@@ -14,6 +14,7 @@ pub mod runner;
 pub mod spawn;
 mod service;
 mod plan;
+mod refused;
 mod intake;
 pub mod watch;
 

@@ -16,7 +16,9 @@ impl Service {
     pub(super) async fn fall_due(&mut self, name: TaskName, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
         let schedule = &folder.task.schedule;
-        if !self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap) {
+        if self.is_refused(&folder).await? {
+            tracing::warn!(task = %name, "skipped: its log-in was refused, and nothing is new since");
+        } else if !self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap) {
             tracing::warn!(task = %name, "skipped: the run before is still going");
         }
         let next = due::missed(schedule, slot, now, &name).map(|missed| missed.next);
@@ -56,7 +58,9 @@ impl Service {
         let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
         let missed = due::missed(schedule, slot, now, &name);
         let newest = missed.as_ref().ok().and_then(|it| it.make_up).unwrap_or(slot);
-        if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
+        if self.is_refused(folder).await? {
+            tracing::warn!(task = %name, "not made up: its log-in was refused, and nothing is new since");
+        } else if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
             tracing::info!(task = %name, "makes up the run of {}", newest.0);
             self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
         } else {

@@ -13,13 +13,14 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::config::{Config, secrets};
-use crate::model::{Failure, RunId, Verdict};
+use crate::model::{Failure, Outcome, RunId, Verdict};
 use crate::store::{Begun, RunStart, StoreError};
 use crate::taskdir::{self, TaskFolder};
 use crate::wire::{self, Assignment, Secrets};
 
 use super::collect::{Collector, Listener, Report, last_words};
 use super::keeper::Keeper;
+use super::refused::WAITS;
 use super::spawn::Spawner;
 
 /// The child reports its own time-out; this much later it is killed.
@@ -243,7 +244,10 @@ fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<
     if let Some(error) = report.trouble {
         return Verdict::failed(Failure::Internal, error.to_string());
     }
-    if let Some(verdict) = report.verdict {
+    if let Some(mut verdict) = report.verdict {
+        if verdict.outcome == Outcome::Failed(Failure::Login) && !secrets::names(&folder.script).is_empty() {
+            verdict.sentence = format!("{}; {WAITS}", verdict.sentence);
+        }
         return verdict;
     }
     match killed {

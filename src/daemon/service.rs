@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -91,6 +91,7 @@ pub(super) struct Service {
     pub(super) listeners: HashMap<TaskName, Vec<Replies>>,
     /// Templates as this daemon has last seen or written them: only a person's change starts a run.
     pub(super) templates: BTreeMap<TaskName, Option<String>>,
+    pub(super) started_at: DateTime<Utc>,
     pub(super) watched: bool,
     pub(super) rescan_at: Instant,
     pub(super) jumps: JumpWatch,
@@ -109,6 +110,7 @@ impl Service {
             agenda: Agenda::default(),
             listeners: HashMap::new(),
             templates: BTreeMap::new(),
+            started_at: Utc::now(),
             watched,
             rescan_at: Instant::now(),
             jumps: JumpWatch::new(Utc::now(), Instant::now()),

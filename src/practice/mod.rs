@@ -1,6 +1,7 @@
 //! The practice site: a small shop on loopback with log-in, search and pages, for `pieme demo` and for the tests.
 //!
 //! Its data never changes by itself, so two runs see the same rows; `/switch` redesigns it or moves its prices, and
+//! `/ways/…` leads through the list as other sites do,
 //! `/bad/…` misbehaves in every way that a real site does.
 
 mod routes;
@@ -10,6 +11,7 @@ mod new;
 mod html;
 mod catalogue;
 mod visitors;
+pub mod ways;
 mod bad;
 
 use std::io;

@@ -4,7 +4,7 @@ use url::form_urlencoded;
 
 use super::catalogue::{self, ORDERS_PER_PAGE, PRODUCTS_PER_PAGE, Product};
 use super::html::{Frame, escape, page};
-use super::{PASSWORD, USER, bad, new, old};
+use super::{PASSWORD, USER, bad, new, old, ways};
 
 /// How the shop looks to this visitor now.
 pub struct View {
@@ -46,10 +46,11 @@ impl Stretch {
 }
 
 pub fn home(view: &View) -> String {
-    let traps: String = bad::ROUTES
-        .iter()
-        .map(|(path, says)| format!("<dt><a href=\"{path}\">{path}</a></dt><dd>{says}</dd>\n"))
-        .collect();
+    let told = |routes: &[(&str, &str)]| -> String {
+        let told = routes.iter().map(|(path, says)| format!("<dt><a href=\"{path}\">{path}</a></dt><dd>{says}</dd>\n"));
+        told.collect()
+    };
+    let (others, traps) = (told(&ways::ROUTES), told(&bad::ROUTES));
     let content = format!(
         "<h1>A site to practise on</h1>\n\
          <p>This shop exists to show pieme something to read. It runs on this machine and knows nobody.</p>\n<dl>\n\
@@ -59,6 +60,7 @@ pub fn home(view: &View) -> String {
          <dt><a href=\"/login\">/login</a></dt><dd>user <code>{USER}</code>, password <code>{PASSWORD}</code></dd>\n\
          <dt><a href=\"/orders\">/orders</a></dt><dd>30 orders behind the log-in</dd>\n\
          <dt><a href=\"/switch\">/switch</a></dt><dd>redesigns the site, moves the prices</dd>\n</dl>\n\
+         <h2>Other ways through the list, and to it</h2>\n<dl>\n{others}</dl>\n\
          <h2>Pages that misbehave</h2>\n<dl>\n{traps}</dl>"
     );
     framed(view, "About", &content)

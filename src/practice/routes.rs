@@ -12,8 +12,8 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 
 use super::pages::{self, View};
-use super::visitors::{Visitor, Visitors};
-use super::{PASSWORD, USER, bad, catalogue};
+use super::visitors::{Club, Visitor, Visitors};
+use super::{PASSWORD, USER, bad, catalogue, ways};
 
 /// Everything about the shop that can change.
 #[derive(Default)]
@@ -22,6 +22,7 @@ pub struct Shop {
     price_calls: AtomicU32,
     requests: AtomicU64,
     visitors: Visitors,
+    pub club: Club,
 }
 
 impl Shop {
@@ -57,6 +58,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .route("/switch", get(switches))
         .route("/switch/redesign", post(switch_redesign))
         .route("/switch/prices", post(switch_prices))
+        .nest("/ways", ways::router())
         .nest("/bad", bad::router())
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use uuid::Uuid;
 
 const COOKIE: &str = "practice_session";
+const CLUB_COOKIE: &str = "practice_club";
 /// The oldest visitor is forgotten beyond this many, so that nobody can fill the memory.
 const MAX_VISITORS: usize = 1_000;
 
@@ -29,7 +30,7 @@ struct Book {
 impl Visitors {
     /// The visitor that the request's cookie names.
     pub fn known(&self, headers: &HeaderMap) -> Option<Visitor> {
-        let id = cookie(headers)?;
+        let id = cookie(headers, COOKIE)?;
         self.book().by_id.get(id).cloned()
     }
 
@@ -67,6 +68,34 @@ impl Visitors {
     }
 }
 
+/// Members of the club, each with the visits that are left.
+#[derive(Default)]
+pub struct Club(Mutex<HashMap<String, u32>>);
+
+impl Club {
+    /// A cookie that lets somebody in so many times.
+    pub fn admit(&self, visits: u32) -> HeaderValue {
+        let id = Uuid::now_v7().simple().to_string();
+        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if members.len() >= MAX_VISITORS {
+            members.clear();
+        }
+        members.insert(id.clone(), visits);
+        HeaderValue::from_str(&format!("{CLUB_COOKIE}={id}; Path=/; HttpOnly")).expect("the id is hexadecimal")
+    }
+
+    /// May who sends these come in once more?
+    pub fn visit(&self, headers: &HeaderMap) -> bool {
+        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = cookie(headers, CLUB_COOKIE).and_then(|id| members.get_mut(id));
+        left.is_some_and(|left| {
+            let may = *left > 0;
+            *left = left.saturating_sub(1);
+            may
+        })
+    }
+}
+
 impl Visitor {
     pub fn set_cookie(&self) -> HeaderValue {
         let text = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.id);
@@ -74,10 +103,10 @@ impl Visitor {
     }
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.flat_map(|value| value.split(';')).find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
-        (name.trim() == COOKIE).then(|| value.trim())
+        (name.trim() == wanted).then(|| value.trim())
     })
 }

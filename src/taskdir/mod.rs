@@ -14,6 +14,7 @@ mod state;
 mod items;
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
@@ -89,6 +90,12 @@ pub fn read_details(dir: &Path) -> Result<Option<String>, Problem> {
 
 pub fn write_details(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.replace(DETAILS_FILE, json.as_bytes(), folder::PUBLIC_FILE)
+}
+
+/// When a person last changed what a run does: task.toml or robot.toml. `None` when neither can be looked at.
+pub fn changed_at(dir: &Path) -> Option<SystemTime> {
+    let changed = |file: &str| dir.join(file).symlink_metadata().and_then(|meta| meta.modified()).ok();
+    [TASK_FILE, ROBOT_FILE].into_iter().filter_map(changed).max()
 }
 
 fn name_of(dir: &Path) -> Result<TaskName, Problem> {

@@ -56,7 +56,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("html5ever", &["page"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    ("Utc::now", &["worker", "daemon", "cli", "robot"]),
+    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice"]),
     ("Instant::now", &["worker", "daemon", "cli", "robot", "practice"]),
     ("SystemTime::now", &[]),
 ];

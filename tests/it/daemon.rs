@@ -60,7 +60,7 @@ fn a_task_behind_a_log_in_is_paged_through_and_its_secret_is_nowhere() {
     stage.wait_for_state("practice-orders", "ok");
     assert_eq!(stage.sql("SELECT count(*) FROM \"practice-orders\""), "30");
     let trace = stage.pieme(&["log", "practice-orders"]).stdout;
-    assert!(trace.contains("submit"), "{trace}");
+    assert!(trace.contains("login"), "{trace}");
     let dump = stage.sql(".dump");
     // The password is an ordinary word that also names the site: look for it as a value.
     for text in [&trace, &dump, &stage.read("log")] {

@@ -36,6 +36,25 @@ fn the_task_folders_in_tasks_are_sound() {
 }
 
 #[test]
+fn every_script_in_the_documents_is_a_good_one() {
+    let text = fs::read_to_string(project().join("docs/script.md")).expect("docs/script.md");
+    let task = "url = 'https://shop.example/'\nfetch.engine = 'browser'";
+    let task: pieme::model::Task = toml::from_str(task).expect("a task");
+    let blocks = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let scripts: Vec<String> = blocks
+        .flat_map(|block| match block.contains("[[step]]") {
+            true => vec![block.to_owned()],
+            false => block.lines().map(|line| format!("[[step]]\nget = \"/\"\n[[step]]\n{line}")).collect(),
+        })
+        .collect();
+    assert!(scripts.len() > 5, "the document has scripts");
+    for script in scripts {
+        let read: pieme::model::Script = toml::from_str(&script).unwrap_or_else(|error| panic!("{error}\n{script}"));
+        assert_eq!(pieme::robot::check(&task, &read), [], "{script}");
+    }
+}
+
+#[test]
 fn the_unit_is_hardened_and_the_check_can_fail() {
     let unit = project().join("systemd/pieme-daemon.service");
     let exposure_at_most = |tenths: u32, unit: &Path| {

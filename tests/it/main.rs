@@ -4,6 +4,7 @@
 
 mod stage;
 
+mod apps;
 mod architecture;
 mod cli;
 mod daemon;
@@ -13,6 +14,7 @@ mod hostile;
 mod induce;
 mod json;
 mod robot;
+mod runs;
 mod step;
 mod store;
 mod taskdir;

@@ -100,6 +100,11 @@ impl Stage {
         fs::write(path, text).expect("a file");
     }
 
+    pub fn make_private(&self, inside: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(self.path(inside), fs::Permissions::from_mode(0o600)).expect("a file of ours");
+    }
+
     pub fn read(&self, inside: &str) -> String {
         fs::read_to_string(self.path(inside)).unwrap_or_default()
     }

@@ -3,7 +3,6 @@
 //! A site that does not let us in is asked once and no more: a second wrong password is half a lock-out.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Utc};
 use url::Url;
@@ -95,8 +94,13 @@ async fn basic(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
 fn looks_logged_out(walker: &Walker<'_>, step: &Login) -> Result<bool, Trouble> {
     match &step.logged_out_if {
         Some(sign) => condition::holds(walker, sign),
-        None => Ok(door(walker, step)?.is_some()),
+        None => Ok(door(walker, step)?.is_some() || asks_for_password(walker)?),
     }
+}
+
+/// Does the current page, whatever form the script names, ask for a password to log in?
+fn asks_for_password(walker: &Walker<'_>) -> Result<bool, Trouble> {
+    Ok(form::find(&walker.here()?.tree, "login").is_some_and(|form| form.password().is_some()))
 }
 
 /// The log-in form of the current page.
@@ -200,7 +204,7 @@ fn one_time(key: &str, now: DateTime<Utc>) -> Option<String> {
     let key: String = key.chars().filter(|c| !matches!(c, ' ' | '-' | '=')).collect::<String>().to_uppercase();
     let bytes = totp_rs::Secret::Encoded(key).to_bytes().ok().filter(|bytes| bytes.len() >= SHORTEST_KEY)?;
     let totp = totp_rs::TOTP::new_unchecked(totp_rs::Algorithm::SHA1, 6, 1, 30, bytes);
-    Some(totp.generate(SystemTime::from(now).duration_since(UNIX_EPOCH).ok()?.as_secs()))
+    Some(totp.generate(u64::try_from(now.timestamp()).ok()?))
 }
 
 /// What the site says about it, if it says something.

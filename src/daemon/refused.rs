@@ -1,0 +1,63 @@
+//! A log-in that was refused is not tried again by the clock: three wrong passwords lock most accounts.
+//!
+//! The task waits until something is new that could make a difference: its folder, a secret, the daemon itself (credentials of
+//! systemd are read when it starts), or a person who types `pieme run`.
+
+use std::time::SystemTime;
+
+use chrono::{DateTime, Utc};
+
+use crate::config::secrets;
+use crate::model::{Failure, Outcome, PastRun};
+use crate::store::StoreError;
+use crate::taskdir::{self, TaskFolder};
+
+use super::service::Service;
+
+/// What the sentence of a refused log-in ends with, so that nobody waits for the next run.
+pub const WAITS: &str =
+    "the schedule does not try it again until the task, the secret or the daemon is new; `pieme run` does";
+
+impl Service {
+    /// Would a run of the clock only repeat a log-in that was refused?
+    pub(super) async fn is_refused(&self, folder: &TaskFolder) -> Result<bool, StoreError> {
+        let names = secrets::names(&folder.script);
+        if names.is_empty() {
+            return Ok(false);
+        }
+        let name = folder.name.clone();
+        let last = self.runner.keeper.ask(move |store| store.past(&name, 1)).await?;
+        let Some(refused) = last.first().filter(|run| is_refusal(run)) else { return Ok(false) };
+        let changes = [taskdir::changed_at(&folder.dir), secrets::changed_at(&self.config, &names)];
+        Ok(is_old(&changes, self.started_at, refused.started_at))
+    }
+}
+
+fn is_refusal(run: &PastRun) -> bool {
+    run.verdict.outcome == Outcome::Failed(Failure::Login)
+}
+
+/// Is everything older than the refused run?
+fn is_old(changes: &[Option<SystemTime>], daemon: DateTime<Utc>, refused: DateTime<Utc>) -> bool {
+    daemon < refused && changes.iter().flatten().all(|&change| DateTime::<Utc>::from(change) < refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_newer_than_the_refusal_is_a_reason_to_try_again() {
+        let at = |seconds: i64| DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time of this century");
+        let changed = |seconds| Some(SystemTime::from(at(seconds)));
+        for (folder, secret, daemon, waits) in [
+            (changed(-10), changed(-10), -10, true),
+            (changed(-10), None, -10, true),
+            (changed(5), changed(-10), -10, false),
+            (changed(-10), changed(5), -10, false),
+            (changed(-10), changed(-10), 5, false),
+        ] {
+            assert_eq!(is_old(&[folder, secret], at(daemon), at(0)), waits, "{folder:?} {secret:?} {daemon}");
+        }
+    }
+}
