@@ -18,6 +18,9 @@ const MAX_ROW_TOKENS: u32 = 4_000;
 const MAX_TABLES: usize = 60;
 /// A cell with more tokens holds more than one plain text.
 const BARE_CELL: usize = 9;
+/// Text weight of what a menu says, and of a headline: “Terms and conditions of use” and twice that.
+const MENU_WORD: f64 = 30.0;
+const HEADLINE: f64 = 60.0;
 /// A single huge row counts as so many middling ones in the coverage.
 const MAX_ROW_WEIGHT: f64 = 2.5;
 
@@ -38,8 +41,8 @@ pub struct Features {
     pub dispersion: f64,
     /// 1 inside a menu, footer or the like, less the farther off it says so.
     pub navigation: f64,
-    /// Rows are hardly more than one link's text.
-    pub bare_links: bool,
+    /// Rows are hardly more than one link's text: 1 where it is short, as in a menu, down to 0 where it is a headline.
+    pub bare_links: f64,
     /// Share of rows that are lines of a grid: their cells are the records.
     pub grid_lines: f64,
     pub rotation: f64,
@@ -89,10 +92,11 @@ impl<'v, 't> Meter<'v, 't> {
     pub fn measure(&mut self, set: &RowSet) -> Features {
         let sample = sample(&set.rows);
         let slots: Vec<RowSlots> = sample.iter().map(|&row| self.slots(row, Paths::Whole)).collect();
+        let core = Core::of(&slots);
         Features {
             rows: set.rows.len(),
             coverage: self.coverage(&set.rows),
-            sameness: mean(&row_sameness(&slots)),
+            sameness: mean(&slots.iter().map(|row| core.sameness(row)).collect::<Vec<_>>()),
             variety: variety(&slots),
             distinct: slots.iter().map(|it| it.print).collect::<HashSet<_>>().len() as f64 / slots.len().max(1) as f64,
             compact: compact(&set.rows),
@@ -110,10 +114,13 @@ impl<'v, 't> Meter<'v, 't> {
         }
     }
 
-    /// Of each row: how much it shares with the rows' common core.
+    /// Of each row: how much it shares with the rows' common core. One that has all of it and much besides (a forum with
+    /// forty child forums) is half as good as one that has it only, never odd.
     pub fn row_sameness(&mut self, rows: &[Span], paths: Paths) -> Vec<f64> {
         let slots: Vec<RowSlots> = rows.iter().map(|&row| self.slots(row, paths)).collect();
-        row_sameness(&slots)
+        let core = Core::of(&slots);
+        let has_core = |row: &RowSlots| core.len >= RICH_CORE && core.shared(row) == core.len;
+        slots.iter().map(|row| core.sameness(row).max(if has_core(row) { 0.5 } else { 0.0 })).collect()
     }
 
     fn coverage(&self, rows: &[Span]) -> f64 {
@@ -216,8 +223,9 @@ impl<'v, 't> Meter<'v, 't> {
         titles.take(2).count() == 2
     }
 
-    /// Rows of tables under different titles; or of two or three tables of clearly different lengths: a list set in columns
-    /// has columns of one length, and a list in many sections has many, all under the same titles.
+    /// Rows of tables under different titles; or of two or three tables of clearly different lengths and not all under the
+    /// same titles: a list set in columns has columns of one length, and a list in sections (what is pinned above what is
+    /// not, published above unpublished) repeats its titles.
     fn joined(&self, rows: &[Span]) -> bool {
         let tree = self.view.tree();
         let mut tables: Vec<(NodeId, u64, usize)> = Vec::new();
@@ -235,7 +243,8 @@ impl<'v, 't> Meter<'v, 't> {
         let titles: HashSet<u64> = tables.iter().map(|&(_, titles, _)| titles).filter(|&titles| titles != 0).collect();
         let counts = || tables.iter().map(|&(_, _, count)| count);
         let uneven = counts().max().unwrap_or(0) > counts().min().unwrap_or(0) + 2;
-        titles.len() >= 2 || (2..=3).contains(&tables.len()) && uneven
+        let same_titles = titles.len() == 1 && tables.iter().all(|&(_, titles, _)| titles != 0);
+        titles.len() >= 2 || (2..=3).contains(&tables.len()) && uneven && !same_titles
     }
 
     /// A print of the titles that stand in the table before its first row; 0 where there are none.
@@ -264,7 +273,7 @@ impl<'v, 't> Meter<'v, 't> {
         sample.iter().filter(is_bare).count() as f64 / sample.len().max(1) as f64
     }
 
-    fn bare_links(&self, sample: &[Span]) -> bool {
+    fn bare_links(&self, sample: &[Span]) -> f64 {
         let (mut linked, mut all, mut texts) = (0, 0, 0);
         for &row in sample {
             let mut links = 0_usize;
@@ -284,7 +293,11 @@ impl<'v, 't> Meter<'v, 't> {
                 }
             }
         }
-        f64::from(linked) >= 0.9 * f64::from(all) && f64::from(texts) < 2.2 * sample.len() as f64
+        if f64::from(linked) < 0.9 * f64::from(all) || f64::from(texts) >= 2.2 * sample.len() as f64 {
+            return 0.0;
+        }
+        let weight = f64::from(all) / sample.len().max(1) as f64;
+        ((HEADLINE - weight) / (HEADLINE - MENU_WORD)).clamp(0.0, 1.0)
     }
 
     fn grid_lines(&self, sample: &[Span]) -> f64 {
@@ -340,18 +353,35 @@ pub fn sample<T: Copy>(rows: &[T]) -> Vec<T> {
     (0..MAX_SAMPLE).map(|i| rows[i * rows.len() / MAX_SAMPLE]).collect()
 }
 
-fn row_sameness(rows: &[RowSlots]) -> Vec<f64> {
-    let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
-    for (slot, _) in rows.iter().flat_map(|row| &row.slots) {
-        *counts.entry(*slot).or_default() += 1;
+/// A core that is more than a link and its text tells a record from a menu that has these too.
+const RICH_CORE: usize = 3;
+
+/// The slots that at least half of the rows have.
+struct Core {
+    counts: HashMap<(u32, u32), usize>,
+    rows: usize,
+    len: usize,
+}
+
+impl Core {
+    fn of(rows: &[RowSlots]) -> Core {
+        let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
+        for (slot, _) in rows.iter().flat_map(|row| &row.slots) {
+            *counts.entry(*slot).or_default() += 1;
+        }
+        let len = counts.values().filter(|&&count| count * 2 >= rows.len()).count();
+        Core { counts, rows: rows.len(), len }
     }
-    let core = counts.values().filter(|&&count| count * 2 >= rows.len()).count();
-    let of_row = |row: &RowSlots| {
-        let shared = row.slots.iter().filter(|(slot, _)| counts[slot] * 2 >= rows.len()).count();
-        let all = row.slots.len() + core - shared;
+
+    fn shared(&self, row: &RowSlots) -> usize {
+        row.slots.iter().filter(|(slot, _)| self.counts[slot] * 2 >= self.rows).count()
+    }
+
+    fn sameness(&self, row: &RowSlots) -> f64 {
+        let shared = self.shared(row);
+        let all = row.slots.len() + self.len - shared;
         if all == 0 { 1.0 } else { shared as f64 / all as f64 }
-    };
-    rows.iter().map(of_row).collect()
+    }
 }
 
 fn variety(rows: &[RowSlots]) -> f64 {

@@ -7,6 +7,7 @@ mod marks;
 mod sections;
 mod features;
 mod odd;
+mod fuller;
 mod rank;
 pub mod leaf;
 mod profile;

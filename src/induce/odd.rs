@@ -7,7 +7,7 @@ use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
 /// A row that shares no more than this with the others' core is no record, where the others are records.
-pub const ODD: f64 = 0.1;
+const ODD: f64 = 0.1;
 
 /// A repeated row (a pager above and below, column titles in each section) is odd when it shares no more than this part of
 /// what the rows share on average; records that stand there twice look like records.
@@ -16,7 +16,8 @@ const REPEATED: f64 = 0.6;
 /// Table rows are compared by their number of cells where so many have the same.
 const SAME_CELLS: f64 = 0.75;
 
-/// Of each row: it is no record. `sameness` says how much each shares with the rows' core.
+/// Of each row: it is no record. `sameness` says how much each shares with the rows' core. What has the classes of a record
+/// and shows what records show is a special one, however little else it shares.
 pub fn odd_rows(view: &View<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let mean = sameness.iter().sum::<f64>() / sameness.len().max(1) as f64;
     let prints: Vec<u64> = rows.iter().map(|&row| print(view, row)).collect();
@@ -25,12 +26,47 @@ pub fn odd_rows(view: &View<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
         *counts.entry(print).or_default() += 1;
     }
     let misfits = misfits(view, rows);
+    let unlike: Vec<bool> = sameness.iter().map(|&sameness| sameness <= ODD).collect();
+    let special = if unlike.contains(&true) { special(view, rows, &unlike) } else { vec![false; rows.len()] };
     (0..rows.len())
         .map(|i| {
             let repeated = counts[&prints[i]] > 1 && sameness[i] <= REPEATED * mean;
-            sameness[i] <= ODD || repeated || misfits[i]
+            unlike[i] && !special[i] || repeated || misfits[i]
         })
         .collect()
+}
+
+/// Of each row: it has the tag and classes of one that is not unlike the others, and shows what all of those show.
+fn special(view: &View<'_>, rows: &[Span], unlike: &[bool]) -> Vec<bool> {
+    let even: Vec<Span> = rows.iter().zip(unlike).filter(|(_, unlike)| !**unlike).map(|(&row, _)| row).collect();
+    let names: HashSet<(u32, u32)> = even.iter().filter_map(|&row| name(view, row)).collect();
+    let shown = shown_by_all(view, &even);
+    let is_special = |&row: &Span| {
+        shown.is_some_and(|shown| shows(view, row) & shown == shown)
+            && name(view, row).is_some_and(|name| names.contains(&name))
+    };
+    rows.iter().map(is_special).collect()
+}
+
+/// A picture and a link, a heading and a link: one alone (the links of a pager) makes no record.
+const MIN_SHOWN: u32 = 2;
+const ALL_SHOWN: u32 = 0b111;
+
+/// What every one of the rows shows, when that is more than one thing.
+pub fn shown_by_all(view: &View<'_>, rows: &[Span]) -> Option<u32> {
+    let shown = rows.iter().fold(ALL_SHOWN, |all, &row| all & shows(view, row));
+    (!rows.is_empty() && shown.count_ones() >= MIN_SHOWN).then_some(shown)
+}
+
+/// A bit for each of link, picture and heading that the row shows.
+pub fn shows(view: &View<'_>, row: Span) -> u32 {
+    let bit = |node: NodeId| match view.tree().tag(node) {
+        "a" => 0b001,
+        "img" => 0b010,
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => 0b100,
+        _ => 0,
+    };
+    view.tokens.slice(row).iter().fold(0, |shown, token| shown | bit(token.node))
 }
 
 fn print(view: &View<'_>, row: Span) -> u64 {
@@ -86,18 +122,19 @@ fn root(view: &View<'_>, row: Span) -> NodeId {
     view.tokens.list[row.start as usize].node
 }
 
+/// The row's tag and classes, where it has some.
+fn name(view: &View<'_>, row: Span) -> Option<(u32, u32)> {
+    let node = root(view, row);
+    view.tree().classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
+}
+
 /// Every row that `many` has more than `few` stands beside one of them, or has the tag and classes of one: a special record
 /// does, the titles of a section or a box elsewhere do not.
 pub fn belong(view: &View<'_>, few: &[Span], many: &[Span]) -> bool {
-    let tree = view.tree();
-    let parent = |row: &Span| tree.parent(root(view, *row));
-    let name = |row: &Span| {
-        let node = root(view, *row);
-        tree.classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
-    };
+    let parent = |row: &Span| view.tree().parent(root(view, *row));
     let parents: HashSet<Option<NodeId>> = few.iter().map(parent).collect();
-    let names: HashSet<(u32, u32)> = few.iter().filter_map(name).collect();
-    many.iter().all(|row| parents.contains(&parent(row)) || name(row).is_some_and(|it| names.contains(&it)))
+    let names: HashSet<(u32, u32)> = few.iter().filter_map(|&row| name(view, row)).collect();
+    many.iter().all(|&row| parents.contains(&parent(&row)) || name(view, row).is_some_and(|it| names.contains(&it)))
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::features::{Features, Meter, Paths};
 use super::find::{RowSet, View};
-use super::odd::{self, ODD, odd_rows};
-use crate::page::tokens::{Span, TokenKind, Tokens};
+use super::fuller;
+use super::odd::odd_rows;
+use crate::page::tokens::{Span, Tokens};
 
 /// A row set and what speaks for it.
 pub struct Ranked {
@@ -65,7 +66,7 @@ fn score(it: &Features) -> f64 {
         + COMPACT * ln(it.compact)
         - DISPERSION * (1.0 + it.dispersion).ln()
         - NAVIGATION * it.navigation
-        - if it.bare_links { BARE_LINKS } else { 0.0 }
+        - BARE_LINKS * it.bare_links
         - ROTATION * it.rotation
         + if it.titled { TITLED } else { 0.0 }
         - if it.joined { JOINED } else { 0.0 }
@@ -88,7 +89,7 @@ pub fn ranked(view: &View<'_>, sets: Vec<RowSet>) -> Vec<Ranked> {
     let cleaned = clean_copies(&mut meter, &mut ranked);
     ranked.extend(cleaned);
     sort(&mut ranked);
-    promote_fullest(view, &mut meter, &mut ranked);
+    fuller::promote(view, &mut meter, &mut ranked);
     widen(&view.tokens, &mut ranked);
     ranked
 }
@@ -152,51 +153,6 @@ fn doubtful_copy(meter: &mut Meter<'_, '_>, it: &Ranked, sameness: &[f64]) -> Op
     let mut copy = measured(meter, RowSet { rows: sure, ..it.set.clone() });
     copy.score = copy.score.min(it.score - ODD_ROWS);
     Some(copy)
-}
-
-/// How much worse a fuller cut of the best list may score and still be preferred.
-const FULLER: f64 = 0.35;
-
-/// A fuller cut may take in neighbours, but not reach out for something elsewhere on the page: compactness shows it.
-const NEARBY: f64 = 0.02;
-
-/// A first or last or special record often looks different enough to be lost. Where a cut of the best list has all its rows
-/// and some more (special records are few: at most half as many again), none of them odd, and scores nearly as well, it
-/// comes first.
-fn promote_fullest(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<Ranked>) {
-    let Some(best) = ranked.first() else { return };
-    let mut fullest = 0;
-    for (i, it) in ranked.iter().enumerate().skip(1).take_while(|(_, it)| it.score >= best.score - FULLER) {
-        let is_fuller = it.set.rows.len() > ranked[fullest].set.rows.len()
-            && it.features.compact >= best.features.compact - NEARBY
-            && contained(&view.tokens, &best.set.rows, &it.set.rows)
-            && it.set.rows.len() * 2 <= best.set.rows.len() * 3
-            && odd::belong(view, &best.set.rows, &it.set.rows)
-            && all_rich(&view.tokens, &best.set.rows, &it.set.rows)
-            && meter.row_sameness(&it.set.rows, Paths::Whole).into_iter().all(|sameness| sameness > ODD);
-        if is_fuller {
-            fullest = i;
-        }
-    }
-    let mut it = ranked.remove(fullest);
-    it.score = it.score.max(ranked.first().map_or(f64::NEG_INFINITY, |next| next.score));
-    ranked.insert(0, it);
-}
-
-/// Every row of the fuller cut says three things, or half as many as the middling row, or as many as the poorest of the
-/// best cut: a total (“6 departures”) is as alike as a special record, but says less.
-fn all_rich(tokens: &Tokens<'_>, best: &[Span], fuller: &[Span]) -> bool {
-    let texts = |&row: &Span| tokens.slice(row).iter().filter(|token| token.kind == TokenKind::Text).count();
-    let mut counts: Vec<usize> = fuller.iter().map(texts).collect();
-    counts.sort_unstable();
-    let poorest = best.iter().map(texts).min().unwrap_or(0);
-    counts[0] >= poorest.min(counts[counts.len() / 2].div_ceil(2)).min(3)
-}
-
-/// All rows of `few` are rows of `many`.
-fn contained(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
-    let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
-    shared + 0.5 >= few.len() as f64
 }
 
 /// Rows with the same text in a wider element come with its links and pictures: the widest are taken.

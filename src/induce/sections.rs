@@ -16,27 +16,40 @@ const MOST: f64 = 0.6;
 /// Items looked at in one parent.
 const MAX_ITEMS: usize = 200;
 
-/// Share of the rows that are sections.
+/// Where so many of the rows are sections …
+const SOME: f64 = 0.25;
+
+/// Share of the rows that are sections. Where some are, a row with one or two items like theirs is one too: there are days
+/// with a single case.
 pub fn share(view: &View<'_>, rows: &[Span]) -> f64 {
-    let sections = rows.iter().filter(|&&row| is_section(view, row)).count();
-    sections as f64 / rows.len().max(1) as f64
+    let items: Vec<Option<NodeId>> = rows.iter().map(|&row| item_of(view, row, None)).collect();
+    let sections = items.iter().flatten().count();
+    let enough = SOME * rows.len() as f64;
+    let Some(&item) = items.iter().flatten().next().filter(|_| sections as f64 >= enough && sections < rows.len()) else {
+        return sections as f64 / rows.len().max(1) as f64;
+    };
+    let is_short = |(row, known): (&Span, &Option<NodeId>)| known.is_some() || item_of(view, *row, Some(item)).is_some();
+    let sections = rows.iter().zip(&items).filter(|&it| is_short(it)).count();
+    sections as f64 / rows.len() as f64
 }
 
-fn is_section(view: &View<'_>, row: Span) -> bool {
+/// The heaviest item of the list that the row is a section of; with a `like`, a list may be as short as one item like it.
+fn item_of(view: &View<'_>, row: Span, like: Option<NodeId>) -> Option<NodeId> {
     let most = MOST * f64::from(view.tokens.weight(row));
     let mut items = items_of(view, row);
     loop {
-        let Some(&heaviest) = items.iter().max_by_key(|&&node| view.tokens.weight(view.span(node))) else {
-            return false;
-        };
+        let &heaviest = items.iter().max_by_key(|&&node| view.tokens.weight(view.span(node)))?;
+        if like.is_some_and(|like| is_like(view, like, heaviest)) {
+            return Some(heaviest);
+        }
         let alike: Vec<NodeId> = items.iter().copied().filter(|&node| is_like(view, heaviest, node)).collect();
         let weight: u32 = alike.iter().map(|&node| view.tokens.weight(view.span(node))).sum();
         let enough = if view.shape_len(heaviest) >= RICH { MIN_RICH_ITEMS } else { MIN_ITEMS };
         if alike.len() >= enough && f64::from(weight) >= most {
-            return is_record(view, heaviest);
+            return is_record(view, heaviest).then_some(heaviest);
         }
         if f64::from(view.tokens.weight(view.span(heaviest))) < most {
-            return false;
+            return None;
         }
         items = view.items(heaviest).take(MAX_ITEMS).collect();
     }
@@ -54,10 +67,17 @@ fn is_like(view: &View<'_>, a: NodeId, b: NodeId) -> bool {
     view.tag(a) == view.tag(b) && view.shape_overlap(a, b) >= ALIKE
 }
 
-/// A cell or a bare word is no record; a cell with several texts may be.
+/// A cell or a bare word is no record; a cell with several texts may be, and what is said of a term when it is a link: the
+/// openings of one date.
 fn is_record(view: &View<'_>, node: NodeId) -> bool {
-    let texts = view.tokens.slice(view.span(node)).iter().filter(|token| token.kind == TokenKind::Text).count();
-    let is_cell = matches!(view.tree().tag(node), "td" | "th" | "dd" | "dt" | "p" | "br");
+    let tree = view.tree();
+    let tokens = view.tokens.slice(view.span(node));
+    let texts = tokens.iter().filter(|token| token.kind == TokenKind::Text).count();
+    let is_cell = match tree.tag(node) {
+        "td" | "th" | "dt" | "p" | "br" => true,
+        "dd" => !tokens.iter().any(|token| tree.tag(token.node) == "a"),
+        _ => false,
+    };
     view.shape_len(node) >= 3 && (texts >= 2 || !is_cell)
 }
 
@@ -83,6 +103,13 @@ mod tests {
     fn a_record_with_its_tags_is_none() {
         let record = "<div><h3>A long title of a book, and who wrote it when</h3><ul><li><a>x</a><li><a>y</a><li><a>z</a></ul></div>";
         check(&record.repeat(3), "div", 0.0);
+    }
+
+    #[test]
+    fn a_day_with_one_case_is_a_section_where_others_have_more() {
+        let day = |n: usize| format!("<div><h3>Monday</h3><ul>{}</ul></div>", "<li><a>A long case</a>".repeat(n));
+        check(&[day(4), day(1), day(3)].concat(), "div", 1.0);
+        check(&day(1).repeat(3), "div", 0.0);
     }
 
     #[test]

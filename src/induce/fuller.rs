@@ -1,0 +1,62 @@
+//! A first or last or special record often looks different enough to be lost: the cut that has it too comes first.
+
+use super::features::{Meter, Paths};
+use super::find::View;
+use super::odd;
+use super::rank::{Ranked, overlap};
+use crate::page::tokens::{Span, TokenKind, Tokens};
+
+/// How much worse a fuller cut of the best list may score and still be preferred.
+const FULLER: f64 = 0.35;
+
+/// A fuller cut may take in neighbours, but not reach out for something elsewhere on the page: compactness shows it.
+const NEARBY: f64 = 0.02;
+
+/// Where a cut of the best list has all its rows and some more (special records are few: at most half as many again), none
+/// of them odd, and scores nearly as well, it comes first.
+pub fn promote(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<Ranked>) {
+    let Some(best) = ranked.first() else { return };
+    let mut fullest = 0;
+    for (i, it) in ranked.iter().enumerate().skip(1).take_while(|(_, it)| it.score >= best.score - FULLER) {
+        let is_fuller = it.set.rows.len() > ranked[fullest].set.rows.len()
+            && it.features.compact >= best.features.compact - NEARBY
+            && contained(&view.tokens, &best.set.rows, &it.set.rows)
+            && it.set.rows.len() * 2 <= best.set.rows.len() * 3
+            && odd::belong(view, &best.set.rows, &it.set.rows)
+            && all_rich(view, &best.set.rows, &it.set.rows)
+            && none_odd(view, meter, &it.set.rows);
+        if is_fuller {
+            fullest = i;
+        }
+    }
+    let mut it = ranked.remove(fullest);
+    it.score = it.score.max(ranked.first().map_or(f64::NEG_INFINITY, |next| next.score));
+    ranked.insert(0, it);
+}
+
+fn none_odd(view: &View<'_>, meter: &mut Meter<'_, '_>, rows: &[Span]) -> bool {
+    let sameness = meter.row_sameness(rows, Paths::Whole);
+    !odd::odd_rows(view, rows, &sameness).contains(&true)
+}
+
+/// Every row of the fuller cut says three things, or half as many as the middling row, or as many as the poorest of the
+/// best cut: a total (“6 departures”) is as alike as a special record, but says less. Or it shows what they all show.
+fn all_rich(view: &View<'_>, best: &[Span], fuller: &[Span]) -> bool {
+    let texts = |&row: &Span| view.tokens.slice(row).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let mut counts: Vec<usize> = fuller.iter().map(texts).collect();
+    counts.sort_unstable();
+    let poorest = best.iter().map(texts).min().unwrap_or(0);
+    let enough = poorest.min(counts[counts.len() / 2].div_ceil(2)).min(3);
+    if counts[0] >= enough {
+        return true;
+    }
+    let shown = odd::shown_by_all(view, best);
+    let shows_it = |row: &Span| shown.is_some_and(|shown| odd::shows(view, *row) & shown == shown);
+    fuller.iter().all(|row| texts(row) >= enough || shows_it(row))
+}
+
+/// All rows of `few` are rows of `many`.
+fn contained(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
+    let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
+    shared + 0.5 >= few.len() as f64
+}
