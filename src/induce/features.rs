@@ -117,8 +117,12 @@ impl<'v, 't> Meter<'v, 't> {
     /// Of each row: how much it shares with the rows' common core. One that has all of it and much besides (a forum with
     /// forty child forums) is half as good as one that has it only, never odd.
     pub fn row_sameness(&mut self, rows: &[Span], paths: Paths) -> Vec<f64> {
-        let slots: Vec<RowSlots> = rows.iter().map(|&row| self.slots(row, paths)).collect();
-        let core = Core::of(&slots);
+        let mut slots: Vec<RowSlots> = rows.iter().map(|&row| self.slots(row, paths)).collect();
+        let mut core = Core::of(&slots);
+        if core.len == 1 && paths == Paths::LastTwo {
+            slots = rows.iter().map(|&row| self.slots(row, Paths::Last)).collect();
+            core = Core::of(&slots);
+        }
         let has_core = |row: &RowSlots| core.len >= RICH_CORE && core.shared(row) == core.len;
         slots.iter().map(|row| core.sameness(row).max(if has_core(row) { 0.5 } else { 0.0 })).collect()
     }
@@ -146,6 +150,7 @@ impl<'v, 't> Meter<'v, 't> {
                     let above = match paths {
                         Paths::Whole => above.0,
                         Paths::LastTwo => LAST_TWO + above.1,
+                        Paths::Last => LAST_TWO,
                     };
                     open.push((*self.paths.entry((above, tag)).or_insert(next), tag));
                 }
@@ -329,12 +334,14 @@ impl<'v, 't> Meter<'v, 't> {
 }
 
 /// What of the way down to a text tells its slot.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Paths {
     Whole,
     /// Only the last two tags: on a badly nested page (font in font in font, one deeper each row) whole paths make every
     /// row look odd.
     LastTwo,
+    /// Only the last tag, where rows have one text each: a link in a paragraph is still that link.
+    Last,
 }
 
 /// Above all path numbers: pairs of tags share the map with paths.

@@ -2,6 +2,7 @@
 
 use super::features::{Meter, Paths};
 use super::find::View;
+use super::kin;
 use super::odd;
 use super::rank::{Ranked, overlap};
 use crate::page::tokens::{Span, TokenKind, Tokens};
@@ -22,7 +23,7 @@ pub fn promote(view: &View<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<Rank
             && it.features.compact >= best.features.compact - NEARBY
             && contained(&view.tokens, &best.set.rows, &it.set.rows)
             && it.set.rows.len() * 2 <= best.set.rows.len() * 3
-            && odd::belong(view, &best.set.rows, &it.set.rows)
+            && kin::belong(view, &best.set.rows, &it.set.rows)
             && all_rich(view, &best.set.rows, &it.set.rows)
             && none_odd(view, meter, &it.set.rows);
         if is_fuller {
@@ -50,8 +51,8 @@ fn all_rich(view: &View<'_>, best: &[Span], fuller: &[Span]) -> bool {
     if counts[0] >= enough {
         return true;
     }
-    let shown = odd::shown_by_all(view, best);
-    let shows_it = |row: &Span| shown.is_some_and(|shown| odd::shows(view, *row) & shown == shown);
+    let shown = kin::shown_by_all(view, best);
+    let shows_it = |row: &Span| shown.is_some_and(|shown| kin::shows(view, *row) & shown == shown);
     fuller.iter().all(|row| texts(row) >= enough || shows_it(row))
 }
 

@@ -6,6 +6,7 @@ mod star;
 mod marks;
 mod sections;
 mod features;
+mod kin;
 mod odd;
 mod fuller;
 mod rank;

@@ -1,9 +1,9 @@
 //! Rows that are no records though they stand among them: titles, pagers, totals.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::find::View;
-use crate::page::NodeId;
+use super::kin::{root, special, strangers};
 use crate::page::tokens::{Span, TokenKind};
 
 /// A row that shares no more than this with the others' core is no record, where the others are records.
@@ -28,45 +28,13 @@ pub fn odd_rows(view: &View<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let misfits = misfits(view, rows);
     let unlike: Vec<bool> = sameness.iter().map(|&sameness| sameness <= ODD).collect();
     let special = if unlike.contains(&true) { special(view, rows, &unlike) } else { vec![false; rows.len()] };
+    let strangers = strangers(view, rows, sameness);
     (0..rows.len())
         .map(|i| {
             let repeated = counts[&prints[i]] > 1 && sameness[i] <= REPEATED * mean;
-            unlike[i] && !special[i] || repeated || misfits[i]
+            unlike[i] && !special[i] || repeated || misfits[i] || strangers[i]
         })
         .collect()
-}
-
-/// Of each row: it has the tag and classes of one that is not unlike the others, and shows what all of those show.
-fn special(view: &View<'_>, rows: &[Span], unlike: &[bool]) -> Vec<bool> {
-    let even: Vec<Span> = rows.iter().zip(unlike).filter(|(_, unlike)| !**unlike).map(|(&row, _)| row).collect();
-    let names: HashSet<(u32, u32)> = even.iter().filter_map(|&row| name(view, row)).collect();
-    let shown = shown_by_all(view, &even);
-    let is_special = |&row: &Span| {
-        shown.is_some_and(|shown| shows(view, row) & shown == shown)
-            && name(view, row).is_some_and(|name| names.contains(&name))
-    };
-    rows.iter().map(is_special).collect()
-}
-
-/// A picture and a link, a heading and a link: one alone (the links of a pager) makes no record.
-const MIN_SHOWN: u32 = 2;
-const ALL_SHOWN: u32 = 0b111;
-
-/// What every one of the rows shows, when that is more than one thing.
-pub fn shown_by_all(view: &View<'_>, rows: &[Span]) -> Option<u32> {
-    let shown = rows.iter().fold(ALL_SHOWN, |all, &row| all & shows(view, row));
-    (!rows.is_empty() && shown.count_ones() >= MIN_SHOWN).then_some(shown)
-}
-
-/// A bit for each of link, picture and heading that the row shows.
-pub fn shows(view: &View<'_>, row: Span) -> u32 {
-    let bit = |node: NodeId| match view.tree().tag(node) {
-        "a" => 0b001,
-        "img" => 0b010,
-        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => 0b100,
-        _ => 0,
-    };
-    view.tokens.slice(row).iter().fold(0, |shown, token| shown | bit(token.node))
 }
 
 fn print(view: &View<'_>, row: Span) -> u64 {
@@ -118,25 +86,6 @@ fn is_total(view: &View<'_>, row: Span) -> bool {
     TOTALS.iter().any(|word| text.starts_with(word))
 }
 
-fn root(view: &View<'_>, row: Span) -> NodeId {
-    view.tokens.list[row.start as usize].node
-}
-
-/// The row's tag and classes, where it has some.
-fn name(view: &View<'_>, row: Span) -> Option<(u32, u32)> {
-    let node = root(view, row);
-    view.tree().classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
-}
-
-/// Every row that `many` has more than `few` stands beside one of them, or has the tag and classes of one: a special record
-/// does, the titles of a section or a box elsewhere do not.
-pub fn belong(view: &View<'_>, few: &[Span], many: &[Span]) -> bool {
-    let parent = |row: &Span| view.tree().parent(root(view, *row));
-    let parents: HashSet<Option<NodeId>> = few.iter().map(parent).collect();
-    let names: HashSet<(u32, u32)> = few.iter().filter_map(|&row| name(view, row)).collect();
-    many.iter().all(|&row| parents.contains(&parent(&row)) || name(view, row).is_some_and(|it| names.contains(&it)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,15 +132,5 @@ mod tests {
         let pager = "<li><p>1</p><b>2</b><i>3</i><u>4</u></li>";
         let items: String = ["chair", "lamp", "lamp", "sofa", "table", "bed", "desk", "shelf"].map(item).concat();
         check(&format!("<ul>{pager}{items}{pager}</ul>"), "li", &["1", "1"]);
-    }
-
-    #[test]
-    fn a_box_elsewhere_does_not_belong_to_the_rows_and_one_of_their_class_does() {
-        let tree = Tree::parse("<div><p>top</p></div><div><p class=x>a</p><p>b</p></div><div><p class=x>c</p></div>");
-        let view = View::new(&tree);
-        let rows: Vec<Span> = tree.elements("p").map(|node| view.span(node)).collect();
-        assert!(belong(&view, &rows[1..2], &rows[1..3]), "beside");
-        assert!(belong(&view, &rows[1..3], &rows[1..]), "of one class");
-        assert!(!belong(&view, &rows[1..], &rows), "elsewhere");
     }
 }

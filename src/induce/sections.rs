@@ -25,10 +25,12 @@ pub fn share(view: &View<'_>, rows: &[Span]) -> f64 {
     let items: Vec<Option<NodeId>> = rows.iter().map(|&row| item_of(view, row, None)).collect();
     let sections = items.iter().flatten().count();
     let enough = SOME * rows.len() as f64;
-    let Some(&item) = items.iter().flatten().next().filter(|_| sections as f64 >= enough && sections < rows.len()) else {
+    let Some(&item) = items.iter().flatten().next().filter(|_| sections as f64 >= enough && sections < rows.len())
+    else {
         return sections as f64 / rows.len().max(1) as f64;
     };
-    let is_short = |(row, known): (&Span, &Option<NodeId>)| known.is_some() || item_of(view, *row, Some(item)).is_some();
+    let is_short =
+        |(row, known): (&Span, &Option<NodeId>)| known.is_some() || item_of(view, *row, Some(item)).is_some();
     let sections = rows.iter().zip(&items).filter(|&it| is_short(it)).count();
     sections as f64 / rows.len() as f64
 }
