@@ -13,6 +13,9 @@ pub struct Marks {
     pub heading: f64,
     /// Ends in a number in brackets, as the choices of a filter do: “Tents (12)”.
     pub tally: f64,
+    /// Lines of a table that name something and give numbers for it, without links or pictures: the more numbers, the
+    /// nearer to 1.
+    pub values: f64,
 }
 
 /// Where the marks of a page are: of each kind, how many stand before a token.
@@ -24,7 +27,10 @@ const PICTURE: usize = 0;
 const PRICE: usize = 1;
 const FIGURE: usize = 2;
 const HEADING: usize = 3;
-const KINDS: usize = 4;
+const LINK: usize = 4;
+const NUMBER: usize = 5;
+const WORDED: usize = 6;
+const KINDS: usize = 7;
 
 impl MarkMap {
     pub fn new(view: &View<'_>) -> MarkMap {
@@ -35,6 +41,7 @@ impl MarkMap {
             match token.kind {
                 TokenKind::Open => match view.tree().tag(token.node) {
                     "img" => count[PICTURE] += 1,
+                    "a" => count[LINK] += 1,
                     "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => count[HEADING] += 1,
                     _ => {}
                 },
@@ -42,6 +49,8 @@ impl MarkMap {
                     let text = Text::of(view.tokens.raw(token));
                     count[PRICE] += u32::from(text.is_price());
                     count[FIGURE] += u32::from(text.is_figure());
+                    count[NUMBER] += u32::from(text.is_number());
+                    count[WORDED] += u32::from(!text.is_number());
                 }
                 TokenKind::Close | TokenKind::Line => {}
             }
@@ -52,9 +61,9 @@ impl MarkMap {
 
     pub fn of(&self, view: &View<'_>, rows: &[Span]) -> Marks {
         let share = |kind: usize| {
-            let shown = |row: &&Span| self.before[row.stop as usize][kind] > self.before[row.start as usize][kind];
-            rows.iter().filter(shown).count() as f64 / rows.len().max(1) as f64
+            rows.iter().filter(|&&row| self.count(row, kind) > 0).count() as f64 / rows.len().max(1) as f64
         };
+        let values = rows.iter().filter(|&&row| is_line(view, row)).map(|&row| self.values(row)).sum::<f64>();
         let tallies = rows.iter().filter(|&&row| ends_in_tally(view, row)).count();
         Marks {
             picture: share(PICTURE),
@@ -62,8 +71,24 @@ impl MarkMap {
             figure: share(FIGURE),
             heading: share(HEADING),
             tally: tallies as f64 / rows.len().max(1) as f64,
+            values: values / rows.len().max(1) as f64,
         }
     }
+
+    fn count(&self, row: Span, kind: usize) -> u32 {
+        self.before[row.stop as usize][kind] - self.before[row.start as usize][kind]
+    }
+
+    /// Saturating: the step from none to two numbers says more than the step from four to eight. The days of a calendar
+    /// name nothing.
+    fn values(&self, row: Span) -> f64 {
+        let is_plain = self.count(row, LINK) == 0 && self.count(row, PICTURE) == 0 && self.count(row, WORDED) > 0;
+        if is_plain { 1.0 - (-f64::from(self.count(row, NUMBER)) / 2.0).exp() } else { 0.0 }
+    }
+}
+
+fn is_line(view: &View<'_>, row: Span) -> bool {
+    view.tree().tag(view.tokens.list[row.start as usize].node) == "tr"
 }
 
 fn ends_in_tally(view: &View<'_>, row: Span) -> bool {
@@ -106,6 +131,11 @@ impl Text {
 
     fn is_price(&self) -> bool {
         self.currency
+    }
+
+    /// Little besides digits: “108”, “+3.5 %”, “(12)”.
+    fn is_number(&self) -> bool {
+        self.digits > 0 && self.digits * 2 + 2 >= self.bytes
     }
 
     fn is_figure(&self) -> bool {
@@ -152,6 +182,23 @@ mod tests {
     #[test]
     fn dates_and_docket_numbers_are_figures_and_short_numbers_are_not() {
         check("<ul><li>04/02/2014<li>S-16-0190<li>12.5<li>page 7</ul>", "figure 0.5");
+    }
+
+    /// How much the lines of the table are such values.
+    fn values(lines: &str) -> f64 {
+        let tree = Tree::parse(&format!("<table>{lines}</table>"));
+        let view = View::new(&tree);
+        let rows: Vec<Span> = tree.elements("tr").map(|node| view.span(node)).collect();
+        MarkMap::new(&view).of(&view, &rows).values
+    }
+
+    #[test]
+    fn lines_of_values_name_something_and_give_numbers_for_it() {
+        let one = values("<tr><td>Copiah<td>2<tr><td>Hinds<td>14");
+        let three = values("<tr><td>Copiah<td>2<td>0<td>+ 1<tr><td>Hinds<td>14<td>3<td>12%");
+        assert!(0.3 < one && one < three && three < 1.0, "{one} {three}");
+        assert_eq!(values("<tr><td>1<td>2<td>3<tr><td>4<td>5<td>6"), 0.0, "the days of a calendar");
+        assert_eq!(values("<tr><td><a>Lamp</a><td>9<tr><td><a>Chair</a><td>15"), 0.0, "an offer");
     }
 
     #[test]

@@ -43,6 +43,9 @@ const SECTIONS: f64 = 0.8;
 /// Small tables of plain values, where the cells outnumber the rows.
 const BARE_CELLS: f64 = 1.2;
 const TALLIES: f64 = 0.4;
+/// A table of figures in a long article or beside lists of documents. On 342 pages of the open sets: 8 more pages of three
+/// sites put right from 1.6 to 2.0, none put wrong; 4 of one site already from 1.2.
+const VALUES: f64 = 1.6;
 const ASIDE: f64 = 0.7;
 
 /// Below a few hundredths a smaller share of the page says little: a table of figures in a long article is small and is
@@ -75,6 +78,7 @@ fn score(it: &Features) -> f64 {
         + HEADINGS * it.marks.heading
         + PRICES * it.marks.price
         - TALLIES * it.marks.tally
+        + VALUES * it.marks.values
         // Both say that the records are inside the rows; it is one thing.
         - (GRID_LINES * it.grid_lines).max(SECTIONS * it.sections)
         - BARE_CELLS * it.bare_cells
