@@ -106,8 +106,9 @@ pub fn clearly_ahead(candidates: &[Candidate]) -> bool {
     }
 }
 
-/// Score is a sum of logarithms, so this is “twice as good”.
-const CLEAR_LEAD: f64 = 0.7;
+/// Of 357 pages with a known list (corpus and its further pages, drift series, other sites) the first candidate is right on
+/// 86 %; with a lead of 0.7 on 95.6 % of 113, with 1.0 on 98.9 % of 90. The second is mostly another cut of the same list.
+const CLEAR_LEAD: f64 = 1.0;
 
 /// Some list stands on the page, whatever it looks like.
 pub fn has_list(page: &Tree) -> bool {
@@ -121,8 +122,8 @@ pub fn is_plausible(candidate: &Candidate) -> bool {
     candidate.score >= PLAUSIBLE_SCORE && !by_tokens
 }
 
-/// On the corpus the right first candidates score -2.1 and better; the paragraphs of an article come to -4.2, two-row
-/// accidents on detail pages to -5 and below.
+/// On those pages the right first candidates score -2.7 and better; two-row accidents on detail pages come to -5 and below,
+/// and what is left on pages whose list has gone to anything from -9 to -1.2: no score parts it from lists.
 const PLAUSIBLE_SCORE: f64 = -3.2;
 
 /// The row sets that would be shown, for `pieme explain`.
