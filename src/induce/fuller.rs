@@ -61,3 +61,36 @@ fn contained(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
     let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
     shared + 0.5 >= few.len() as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::induce::{LearnOptions, learn};
+    use crate::page::Tree;
+
+    fn check(html: &str, expected: usize) {
+        let candidates = learn(&[Tree::parse(html)], &LearnOptions::default());
+        assert_eq!(candidates[0].table.rows.len(), expected);
+    }
+
+    #[test]
+    fn what_is_pinned_above_the_threads_under_the_same_titles_is_of_the_list() {
+        let line = |i: usize| format!("<tr><td><a href=/t{i}>Thread number {i}</a><td>author{i}<td>{i}00</tr>");
+        let table = |lines: std::ops::Range<usize>| {
+            format!("<table><tr><th>Topic<th>Author<th>Views</tr>{}</table>", lines.map(line).collect::<String>())
+        };
+        check(&format!("<body>{}<p>All threads</p>{}", table(0..2), table(2..14)), 14);
+    }
+
+    #[test]
+    fn a_record_that_says_less_but_shows_as_much_is_of_the_list() {
+        let offer = |i: usize| {
+            let rest = if i == 3 {
+                String::new()
+            } else {
+                format!("<p>Brand {i}</p><p>{i} reviews</p><b>{i}.50</b><i>in stock</i>")
+            };
+            format!("<li class=offer><img src=/{i}.png><h3><a href=/{i}>Lamp number {i}</a></h3>{rest}</li>")
+        };
+        check(&format!("<body><ul>{}</ul>", (0..10).map(offer).collect::<String>()), 10);
+    }
+}

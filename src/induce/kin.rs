@@ -105,4 +105,32 @@ mod tests {
         assert!(belong(&view, &rows[1..3], &rows[1..]), "of one class");
         assert!(!belong(&view, &rows[1..], &rows), "elsewhere");
     }
+
+    fn rows<'t>(tree: &'t Tree, view: &View<'t>, tag: &str) -> Vec<Span> {
+        tree.elements(tag).map(|node| view.span(node)).collect()
+    }
+
+    #[test]
+    fn a_row_of_their_class_that_shows_what_all_show_is_special() {
+        let html = "<ul><li class=x><img><a>one</a><li class=x><img><a>two</a><li class=x><p><img><a>three</a></p>\
+                    <li class=x><a>next page</a><li><img><a>elsewhere</a></ul>";
+        let tree = Tree::parse(html);
+        let view = View::new(&tree);
+        let found = special(&view, &rows(&tree, &view, "li"), &[false, false, true, true, true]);
+        assert_eq!(found[2..], [true, false, false]);
+    }
+
+    #[test]
+    fn offers_of_the_day_above_the_offers_are_strangers() {
+        let offers = "<p class=offer>x</p>".repeat(8);
+        let tree = Tree::parse(&format!("<div><p class=top>a</p><p class=offer>b</p></div><div>{offers}</div>"));
+        let view = View::new(&tree);
+        let rows = rows(&tree, &view, "p");
+        let mut sameness = vec![1.0; rows.len()];
+        assert!(!strangers(&view, &rows, &sameness).contains(&true), "as like as the rest");
+        sameness[0] = 0.5;
+        sameness[1] = 0.5;
+        let found: Vec<usize> = (0..rows.len()).filter(|&i| strangers(&view, &rows, &sameness)[i]).collect();
+        assert_eq!(found, [0], "the second has their class");
+    }
 }
