@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,10 @@ pub struct Assignment {
     pub secrets: Secrets,
     /// The kept session, as the last run left it.
     pub cookies: Option<String>,
+    /// Chromium's program, for tasks that want a browser; none: it is looked for.
+    pub browser: Option<PathBuf>,
+    /// A folder for what the run keeps on disk while it goes; the parent removes it.
+    pub scratch: Option<PathBuf>,
     /// The latest runs, newest first.
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.

@@ -11,6 +11,7 @@ pub mod keeper;
 pub mod lock;
 pub mod log;
 pub mod runner;
+pub mod scratch;
 pub mod spawn;
 mod service;
 mod plan;

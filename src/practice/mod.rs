@@ -11,6 +11,7 @@ mod html;
 mod catalogue;
 mod visitors;
 mod bad;
+mod script;
 
 use std::io;
 use std::net::SocketAddr;

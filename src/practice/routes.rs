@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::pages::{self, View};
 use super::visitors::{Visitor, Visitors};
-use super::{PASSWORD, USER, bad, catalogue};
+use super::{PASSWORD, USER, bad, catalogue, script};
 
 /// Everything about the shop that can change.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Shop {
         self.requests.load(Ordering::SeqCst)
     }
 
-    fn view(&self, headers: &HeaderMap) -> View {
+    pub fn view(&self, headers: &HeaderMap) -> View {
         View {
             redesign: self.redesign.load(Ordering::SeqCst),
             logged_in: self.visitors.known(headers).is_some_and(|visitor| visitor.logged_in),
@@ -57,6 +57,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .route("/switch", get(switches))
         .route("/switch/redesign", post(switch_redesign))
         .route("/switch/prices", post(switch_prices))
+        .nest("/js", script::router())
         .nest("/bad", bad::router())
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))

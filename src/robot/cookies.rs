@@ -7,7 +7,7 @@ use url::Url;
 const MAX_PER_DOMAIN: usize = 50;
 const MAX_BYTES: usize = 4096;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Jar(CookieStore);
 
 impl Jar {
@@ -41,6 +41,11 @@ impl Jar {
             // An error here says that the cookie is for another host, or expired: then it is not kept.
             let _ = self.0.insert(cookie.into_owned(), url);
         }
+    }
+
+    /// All cookies, for a browser.
+    pub fn iter(&self) -> impl Iterator<Item = &cookie_store::Cookie<'static>> {
+        self.0.iter_unexpired()
     }
 
     /// The `Cookie` header for a request to `url`.

@@ -12,30 +12,31 @@ use reqwest::{Client, Method, Response};
 use url::Url;
 
 use super::cookies::Jar;
+use super::form::Filling;
 use super::guard::{Guard, Refusal};
 use super::redirect::{self, MAX_HOPS};
 use super::trouble::SessionError;
 use crate::model::{Page, PageMeta, Task};
 
-const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
+pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
-const CONNECT: Duration = Duration::from_secs(15);
+pub const CONNECT: Duration = Duration::from_secs(15);
 /// From the request to the head of its answer. What comes after is bounded by the run's deadline alone: a site may send a
 /// byte a second for ever, so only a total stops it (safety.md input 2).
-const FIRST_BYTE: Duration = Duration::from_secs(30);
+pub const FIRST_BYTE: Duration = Duration::from_secs(30);
 
 /// Of a page with a bad status so much is kept, for diagnostics; its status matters more than its size.
 const MAX_ERROR_BYTES: u64 = 1 << 20;
 
 pub struct Session {
     client: Client,
-    guard: Arc<Guard>,
-    jar: Jar,
+    pub guard: Arc<Guard>,
+    pub jar: Jar,
     limits: Limits,
-    deadline: Instant,
+    pub deadline: Instant,
     /// User and password of HTTP basic authentication, by the origin they are for.
-    basic: HashMap<String, (String, String)>,
+    pub basic: HashMap<String, (String, String)>,
     /// When the last request to a host began, for the delay between two.
     last: HashMap<String, Instant>,
     pub requests: u32,
@@ -59,6 +60,8 @@ pub struct Request {
     pub body: Option<Body>,
     /// The page that the request comes from.
     pub referrer: Option<Url>,
+    /// How a browser makes this request: by the form of its page.
+    pub filling: Option<Filling>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ pub struct Body {
 
 impl Request {
     pub fn get(url: Url) -> Request {
-        Request { post: false, url, headers: Vec::new(), body: None, referrer: None }
+        Request { post: false, url, headers: Vec::new(), body: None, referrer: None, filling: None }
     }
 
     pub fn method(&self) -> &'static str {
@@ -81,9 +84,6 @@ impl Session {
     pub fn new(task: &Task, guard: Guard, jar: Jar, deadline: Instant) -> Result<Session, SessionError> {
         if task.fetch.proxy.is_some() {
             return Err(SessionError::Unsupported("fetch.proxy"));
-        }
-        if task.fetch.engine == crate::model::task::Engine::Browser {
-            return Err(SessionError::Unsupported("fetch.engine = \"browser\""));
         }
         // Fails only when a provider is there already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -135,6 +135,22 @@ impl Session {
         self.guard.url(url)
     }
 
+    /// Lets a request to this address begin: it may be reached, there is one left, and the host may be asked again.
+    pub async fn admit(&mut self, url: &Url) -> Result<(), SessionError> {
+        self.guard.url(url).map_err(|refusal| SessionError::Refused { url: shown(url), refusal })?;
+        self.count()?;
+        self.wait_for_turn(url).await
+    }
+
+    /// One request more, unless the run has made all of its own.
+    pub fn count(&mut self) -> Result<(), SessionError> {
+        if self.requests >= self.limits.max_requests {
+            return Err(SessionError::TooManyRequests(self.limits.max_requests));
+        }
+        self.requests += 1;
+        Ok(())
+    }
+
     /// Sends a request and follows its redirects. Any status that is not one is a page.
     pub async fn send(&mut self, request: Request) -> Result<Page, SessionError> {
         let mut request = request;
@@ -154,12 +170,7 @@ impl Session {
 
     /// One request and the head of its answer; cookies go out and come in.
     async fn once(&mut self, request: &Request) -> Result<Response, SessionError> {
-        self.guard.url(&request.url).map_err(|refusal| SessionError::Refused { url: shown(&request.url), refusal })?;
-        if self.requests >= self.limits.max_requests {
-            return Err(SessionError::TooManyRequests(self.limits.max_requests));
-        }
-        self.wait_for_turn(&request.url).await?;
-        self.requests += 1;
+        self.admit(&request.url).await?;
         let method = if request.post { Method::POST } else { Method::GET };
         let mut builder = self.client.request(method, request.url.clone()).headers(self.headers(request)?);
         if let Some(body) = &request.body {

@@ -8,16 +8,22 @@ use chrono::{NaiveDate, Utc};
 use encoding_rs::Encoding;
 
 use super::blank::Blanks;
+use super::browser::{Browser, Seat};
 use super::session::{Request, Session, shown};
 use super::steps::LoggedIn;
+use super::trouble::SessionError;
 use super::variables::{self, Values};
 use super::{Observer, Order, Trouble, steps};
+use crate::model::task::Engine;
 use crate::model::{Failure, Page, Step, Task, TraceLine};
 use crate::page::{Tree, charset};
 
 pub struct Walker<'a> {
     pub task: &'a Task,
     pub session: Session,
+    /// Started when the first page is wanted, for tasks that ask for it.
+    pub browser: Option<Browser>,
+    seat: Seat<'a>,
     pub blanks: Blanks,
     secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
@@ -54,6 +60,8 @@ impl<'a> Walker<'a> {
         Walker {
             task: order.task,
             session,
+            browser: None,
+            seat: order.seat,
             blanks: Blanks::new(order.secrets),
             secrets: order.secrets,
             files: order.files,
@@ -122,11 +130,24 @@ impl<'a> Walker<'a> {
 
     /// As [`Walker::go`], whoever the site takes us for.
     pub async fn arrive(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
-        let sent = self.session.send(request).await;
-        for line in std::mem::take(&mut self.session.log) {
-            self.trace(line);
+        let sent = if self.has_browser() { self.browse(request).await } else { self.session.send(request).await };
+        let page = self.told(sent)?;
+        self.stand_unless_bad(page, strict)
+    }
+
+    /// Where the browser has gone on since, back to the page that the robot stands on.
+    pub async fn come_back(&mut self) -> Result<(), Trouble> {
+        let (Some(browser), Some(stand)) = (&self.browser, &self.stand) else { return Ok(()) };
+        if browser.shows(&stand.page) {
+            return Ok(());
         }
-        let page = sent.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
+        let url = stand.page.meta.url.clone();
+        self.trace(format!("goes back to {}", shown(&url)));
+        self.arrive(Request::get(url), true).await
+    }
+
+    /// Stands on a page; `strict`: one with a bad status is trouble.
+    pub fn stand_unless_bad(&mut self, page: Page, strict: bool) -> Result<(), Trouble> {
         let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
         self.stand_on(page);
         match objection {
@@ -135,9 +156,33 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Does the task want its pages from a browser?
+    pub fn has_browser(&self) -> bool {
+        self.task.fetch.engine == Engine::Browser
+    }
+
+    async fn browse(&mut self, request: Request) -> Result<Page, SessionError> {
+        if self.browser.is_none() {
+            let starting = Browser::start(self.seat, self.task, &mut self.session, self.blanks.clone());
+            self.browser = Some(starting.await?);
+        }
+        let browser = self.browser.as_mut().expect("it was started just now");
+        browser.go(&mut self.session, request).await
+    }
+
+    /// Traces what happened on the wire, and says what went wrong there.
+    pub fn told<T>(&mut self, sent: Result<T, SessionError>) -> Result<T, Trouble> {
+        for line in std::mem::take(&mut self.session.log) {
+            self.trace(line);
+        }
+        sent.map_err(|error| self.trouble(error.cause(), error.to_string()))
+    }
+
     /// Reads a page and stands on it.
     pub fn stand_on(&mut self, page: Page) {
         let told = match self.task.fetch.charset.as_str() {
+            // A browser has read the page already, and hands it out in UTF-8.
+            _ if self.has_browser() => Some("utf-8"),
             "auto" => page.meta.header("content-type").and_then(charset::from_content_type),
             told => Some(told),
         };
@@ -174,10 +219,24 @@ impl<'a> Walker<'a> {
 
     /// Hands the current page out; answers how many rows on it were new.
     pub fn extract(&mut self) -> Result<usize, Trouble> {
+        self.hand_out(false)
+    }
+
+    /// Hands the page out once more, with what has come to it since; answers how many rows on it were not there before.
+    pub fn extract_grown(&mut self) -> Result<usize, Trouble> {
+        self.hand_out(true)
+    }
+
+    fn hand_out(&mut self, grown: bool) -> Result<usize, Trouble> {
         let Some(stand) = self.stand.clone() else { return Err(self.no_page()) };
         self.extracted = true;
-        let page = self.blanked(&stand.page);
-        let rows = self.observer.page(page.as_ref().unwrap_or(&stand.page), &stand.tree, &self.with);
+        let blanked = self.blanked(&stand.page);
+        let page = blanked.as_ref().unwrap_or(&stand.page);
+        let rows = if grown {
+            self.observer.grown(page, &stand.tree, &self.with)
+        } else {
+            self.observer.page(page, &stand.tree, &self.with)
+        };
         self.trace(format!("{} has {rows} new rows", shown(&stand.page.meta.url)));
         Ok(rows)
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Verdict};
-use crate::robot::{self, Order};
+use crate::robot::{self, Order, Seat};
 use crate::wire::{self, Assignment, Message};
 
 use harvest::Harvest;
@@ -59,6 +59,7 @@ fn run(assignment: &Assignment) -> Verdict {
         files: &assignment.files,
         cookies: assignment.cookies.as_deref(),
         deadline,
+        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
     };
     let walk = runtime.block_on(robot::walk(order, &mut harvest));
     if let Some(json) = walk.cookies {

@@ -5,6 +5,7 @@
 mod stage;
 
 mod architecture;
+mod browser;
 mod cli;
 mod daemon;
 mod details;
