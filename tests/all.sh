@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 systemd-analyze:systemd cc:gcc curl:curl)
+needed=(sqlite3:sqlite3 systemd-analyze:systemd cc:gcc curl:curl chromium:chromium)
 missing=()
 for pair in "${needed[@]}"; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")

@@ -72,7 +72,9 @@ pub fn clickable(tree: &Tree, wanted: Wanted<'_>) -> Option<NodeId> {
         Some(css) => css.all(tree, tree.root()).into_iter().find(fits),
         None => {
             let pressed = presses(tree, wanted).into_iter().next();
-            let any = || tree.subtree(tree.root()).filter(|&node| tree.element(node).is_some()).filter(fits).last();
+            // Anything may listen to clicks: the innermost element with the text.
+            let inside = |&node: &NodeId| tree.children(node).filter(|&it| tree.element(it).is_some()).find(fits);
+            let any = || std::iter::successors(inside(&tree.root()), inside).last();
             pressed.or_else(|| any().filter(|_| wanted.text.is_some()))
         }
     }

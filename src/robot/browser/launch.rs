@@ -5,7 +5,6 @@
 //! process group of the run, so that the parent's kill of the group takes all of them; only its two crash handlers do not, and
 //! they end when the others are gone (measured: 0.3 to 0.4 s after the kill).
 
-use std::collections::HashMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,6 +16,7 @@ use nix::unistd::{Pid, geteuid};
 use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::family::{family, is_alive};
 use crate::robot::trouble::SessionError;
 
 /// The names that distributions give it.
@@ -63,7 +63,8 @@ const SWITCHES: &[&str] = &[
     "--no-pings",
     "--disable-quic",
     "--dns-prefetch-disable",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // its name before
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,NetworkPrediction,Prerender2,\
@@ -183,40 +184,4 @@ fn find(told: Option<&Path>) -> Result<PathBuf, SessionError> {
     let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from)).collect();
     let places = PROGRAMS.iter().flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
     places.into_iter().find(|place| place.is_file()).ok_or(SessionError::NoBrowser)
-}
-
-/// A process and all that came from it, parents first; and who has gone its own way, but speaks of the profile.
-fn family(root: u32, profile: &Path) -> Vec<i32> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
-        if let Some((_, parent)) = state_and_parent(pid) {
-            children.entry(parent).or_default().push(pid);
-        }
-    }
-    let mut family = vec![i32::try_from(root).unwrap_or(0)];
-    family.retain(|&pid| pid > 1);
-    let profile = profile.display().to_string();
-    let speaks = |pid: &i32| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains(&profile)
-    };
-    family.extend(children.get(&1).into_iter().flatten().filter(|pid| speaks(pid)));
-    let mut next = 0;
-    while let Some(&pid) = family.get(next) {
-        family.extend(children.remove(&pid).unwrap_or_default());
-        next += 1;
-    }
-    family
-}
-
-fn is_alive(pid: i32) -> bool {
-    state_and_parent(pid).is_some_and(|(state, _)| state != "Z")
-}
-
-fn state_and_parent(pid: i32) -> Option<(String, i32)> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything, brackets too.
-    let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
-    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }

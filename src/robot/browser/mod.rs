@@ -2,19 +2,22 @@
 //!
 //! ```text
 //! Browser (go, click, scroll, wait_for) → pipe → Chromium → proxy → guard
-//!         traffic: pure, what may go and what is under way         crumbs: pure, the cookies of both
+//!         rules: pure, what may go      traffic: pure, what is under way      crumbs: pure, the cookies of both
 //! ```
 //!
 //! Nothing is done behind the walk's back: events are heard only while the walk waits for something, and a request that the page
-//! makes waits until it is heard. What Chromium reaches is decided twice: [`traffic`] knows what a request is for, [`proxy`] makes
+//! makes waits until it is heard. What Chromium reaches is decided twice: [`rules`] know what a request is for, [`proxy`] makes
 //! the connection.
 
 mod launch;
+mod family;
 mod pipe;
 mod proxy;
 mod traffic;
+mod rules;
 mod crumbs;
 mod target;
+mod talk;
 mod read;
 
 use std::path::Path;
@@ -31,14 +34,12 @@ use crate::robot::session::{FIRST_BYTE, Request, Session, shown};
 use crate::robot::trouble::SessionError;
 
 use launch::Chromium;
-use pipe::{Order, Pipe, Said};
+use pipe::Pipe;
 use proxy::Proxy;
-use traffic::{Traffic, Wait};
+use traffic::Traffic;
 
 /// From the start of the program to its first answer. It takes half a second on a quiet machine.
 const START: Duration = Duration::from_secs(30);
-/// What is asked of a page is answered at once, unless its scripts keep it busy.
-const ANSWER: Duration = Duration::from_secs(15);
 /// How often a page is looked at that is waited for.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -88,6 +89,9 @@ impl Browser {
         session: &mut Session,
         secrets: Blanks,
     ) -> Result<Browser, SessionError> {
+        if task.fetch.proxy.is_some() {
+            return Err(SessionError::Unsupported("fetch.proxy with the browser engine"));
+        }
         let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
         let proxy = Proxy::start(session.guard.clone()).await.map_err(failed)?;
         let (chromium, to, from) = Chromium::start(seat.program, seat.scratch, proxy.address)?;
@@ -155,14 +159,18 @@ impl Browser {
             }
             self.listen(Instant::now() + LOOK).await?;
         }
-        self.settle_and_read(session).await.map(Some)
+        let page = self.settle_and_read(session).await;
+        self.account(session);
+        page.map(Some)
     }
 
     /// Lets time pass, and reads what is shown then.
     pub async fn idle(&mut self, session: &mut Session, time: Duration) -> Result<Page, SessionError> {
         self.traffic.begin(None, session);
         self.listen(Instant::now() + time).await?;
-        self.settle_and_read(session).await
+        let page = self.settle_and_read(session).await;
+        self.account(session);
+        page
     }
 
     /// Ends Chromium; its cookies are the session's.
@@ -258,108 +266,6 @@ impl Browser {
         for (origin, password) in &session.basic {
             self.traffic.passwords.insert(format!("Server {origin}"), password.clone());
         }
-    }
-
-    /// Waits until the page has come to rest.
-    async fn settle(&mut self) -> Result<(), SessionError> {
-        loop {
-            match self.traffic.wait(Instant::now()) {
-                Wait::No => return Ok(()),
-                Wait::Trouble(SessionError::Connection { reason, .. }) => {
-                    let url = self.traffic.document().map(|document| document.url.clone());
-                    return Err(
-                        url.map_or(SessionError::BrowserGone(self.traffic.url()), |url| self.missed(&url, &reason))
-                    );
-                }
-                Wait::Trouble(trouble) => return Err(trouble),
-                Wait::Until(time) => self.hear_until(time).await?,
-            };
-        }
-    }
-
-    /// Hears what happens for a while.
-    async fn listen(&mut self, until: Instant) -> Result<(), SessionError> {
-        while self.hear_until(until).await? {}
-        Ok(())
-    }
-
-    /// Hears one thing, or nothing until then.
-    async fn hear_until(&mut self, time: Instant) -> Result<bool, SessionError> {
-        match tokio::time::timeout_at(time.min(self.deadline).into(), self.pipe.next()).await {
-            Ok(Some(said)) => {
-                self.hear(said).await?;
-                Ok(true)
-            }
-            Ok(None) => Err(SessionError::BrowserGone(self.traffic.url())),
-            Err(_) if Instant::now() >= self.deadline => Err(SessionError::Deadline(self.traffic.url())),
-            Err(_) => Ok(false),
-        }
-    }
-
-    /// Orders something of our page, and waits for the answer.
-    async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, SessionError> {
-        self.ask(Some(self.page.clone()), method, params, ANSWER).await
-    }
-
-    async fn ask(
-        &mut self,
-        session: Option<String>,
-        method: &'static str,
-        params: Value,
-        patience: Duration,
-    ) -> Result<Value, SessionError> {
-        let gone = SessionError::BrowserGone(self.traffic.url());
-        let Some(id) = self.pipe.send(Order { session, method, params }).await else { return Err(gone) };
-        let until = Instant::now() + patience;
-        loop {
-            let said = match tokio::time::timeout_at(until.min(self.deadline).into(), self.pipe.next()).await {
-                Ok(Some(said)) => said,
-                Ok(None) => return Err(gone),
-                Err(_) if Instant::now() >= self.deadline => return Err(SessionError::Deadline(self.traffic.url())),
-                Err(_) => return Err(SessionError::Busy { url: self.traffic.url(), waited: patience }),
-            };
-            if said.id == Some(id) {
-                let url = self.traffic.url();
-                return match said.error {
-                    Some(complaint) => Err(SessionError::Script { url, reason: complaint.message }),
-                    None => Ok(said.result),
-                };
-            }
-            self.hear(said).await?;
-        }
-    }
-
-    /// Orders something and does not wait for the answer; a browser that is gone is noticed by who waits next.
-    async fn tell(&mut self, session: Option<String>, method: &'static str, params: Value) {
-        self.pipe.send(Order { session, method, params }).await;
-    }
-
-    async fn hear(&mut self, said: Said) -> Result<(), SessionError> {
-        let Some(method) = said.method else { return Ok(()) };
-        match method.as_str() {
-            "Fetch.requestPaused" => {
-                if let Some(order) = self.traffic.paused(said.session, said.params) {
-                    self.pipe.send(order).await;
-                }
-            }
-            "Fetch.authRequired" => {
-                let order = self.traffic.password(said.session, &said.params);
-                self.pipe.send(order).await;
-            }
-            _ if method.starts_with("Target.") || method.starts_with("Inspector.") => {
-                self.hear_of_target(&method, &said.params, said.session).await;
-            }
-            "Page.javascriptDialogOpening" => {
-                // “Leave this page?” is answered with yes, all else with no.
-                let accept = said.params["type"] == "beforeunload";
-                self.tell(said.session, "Page.handleJavaScriptDialog", json!({ "accept": accept })).await;
-            }
-            _ if said.session.as_ref() == Some(&self.page) || method.starts_with("Browser.") => {
-                self.traffic.happened(&method, &said.params);
-            }
-            _ => {}
-        }
-        self.crashed.take().map_or(Ok(()), Err)
     }
 
     /// Why an address could not be reached, in the words of who tried.

@@ -79,7 +79,9 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
                 let gate = Arc::clone(&gate);
                 async move { gate.answer(request).await }
             });
-            let serving = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), answers);
+            let serving = hyper::server::conn::http1::Builder::new()
+                .preserve_header_case(true)
+                .serve_connection(TokioIo::new(stream), answers);
             // How a connection ends is the browser's business: it reports what it means for its page.
             let _ = serving.with_upgrades().await;
         });
@@ -121,8 +123,9 @@ impl Gate {
             request.headers_mut().remove(name);
         }
         request.headers_mut().remove("proxy-connection");
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(there)).await.map_err(|_| NoAnswer)?;
+        let client =
+            hyper::client::conn::http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(there));
+        let (mut sender, connection) = client.await.map_err(|_| NoAnswer)?;
         tokio::spawn(connection);
         let answer = sender.send_request(request).await.map_err(|_| NoAnswer)?;
         Ok(answer.map(Either::Left))

@@ -91,6 +91,10 @@ impl Browser {
                 self.read_at = Some(page.meta.fetched_at);
                 Ok(page)
             }
+            // It began to come, and was not to be shown.
+            Some(document) if document.status == 200 && text.ends_with("ERR_ABORTED") => {
+                Err(SessionError::Download(shown(&document.url)))
+            }
             Some(document) => Err(self.missed(&document.url, text)),
             None => Err(self.missed(url, text)),
         }

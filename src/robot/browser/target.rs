@@ -66,7 +66,7 @@ impl Browser {
                     self.traffic.frame = target.as_str().unwrap_or_default().to_owned();
                     self.rule(session).await;
                 } else if *target != ours.as_str() {
-                    self.traffic.log.push("a window that the page opened was closed".to_owned());
+                    self.traffic.note("a window that the page opened was closed");
                     self.tell(None, "Target.closeTarget", json!({ "targetId": target })).await;
                 }
             }

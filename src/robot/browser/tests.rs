@@ -81,7 +81,7 @@ fn answer(head: &str, body: &str) -> String {
 fn html(body: &str) -> String {
     // Without the length, so that `{here}` may be replaced in it.
     format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html><title>x</title>{body}"
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html><title>x</title><body>{body}"
     )
 }
 
@@ -145,6 +145,7 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     for path in ["/a", "/b", "/c"] {
         let page = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect("a page");
         assert!(body(&page).contains("<h1>here</h1>"), "{}", body(&page));
+        assert!(!session.log.iter().any(|line| line.contains("still busy")), "{:?}", session.log);
     }
     for path in ["/found", "/script", "/refresh"] {
         let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err("refused");
@@ -270,7 +271,7 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     for part in ["POST /post", "for public.test", "application/json", "{\"a\":1}"] {
         assert!(own.heard(part), "{part}");
     }
-    assert!(!own.heard("/elsewhere"));
+    assert!(!own.heard("/elsewhere") && !own.heard("favicon"), "{:?}", own.heard);
 
     let page = chrome.go(&mut session, Request::get(own.url("public.test", "/form"))).await.expect("a page");
     let tree = crate::page::Tree::parse(&body(&page));

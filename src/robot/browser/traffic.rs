@@ -1,23 +1,18 @@
-//! What goes over the wire while a page is shown: what may go, what is still under way, and what has become of the document.
-//! Pure: takes Chromium's events, answers with orders.
+//! What goes over the wire while a page is shown: what is still under way, and what has become of the document. Pure: takes
+//! Chromium's events, says what is to be waited for.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
-use super::pipe::Order;
 use crate::model::task::Limits;
 use crate::robot::blank::Blanks;
 use crate::robot::cookies::Jar;
-use crate::robot::guard::{Guard, Refusal};
-use crate::robot::redirect::{self, MAX_HOPS};
-use crate::robot::session::{Body, FIRST_BYTE, Request, Session, shown};
+use crate::robot::guard::Guard;
+use crate::robot::session::{FIRST_BYTE, Request, Session, shown};
 use crate::robot::trouble::SessionError;
 
 /// A page is quiet when it has asked for nothing for so long.
@@ -26,34 +21,37 @@ const QUIET: Duration = Duration::from_millis(500);
 const MOST: Duration = Duration::from_secs(10);
 /// A page that says it goes elsewhere has asked for the document there by then, or does not go.
 const LEAVES: Duration = Duration::from_secs(2);
+/// Lines that one step leaves in the trace.
+const MAX_LINES: usize = 50;
 /// Requests that are under way at once; a page that makes more is not quiet anyway.
 const MAX_OPEN: usize = 10_000;
 
 pub struct Traffic {
-    guard: Arc<Guard>,
-    secrets: Blanks,
+    pub(super) guard: Arc<Guard>,
+    pub(super) secrets: Blanks,
     /// Passwords by who asks for them: `Proxy http://…`, `Server https://…`.
     pub passwords: HashMap<String, (String, String)>,
     max_page_bytes: u64,
     /// The page's frame that the robot looks at.
     pub frame: String,
     /// The request that was ordered; as far as it was redirected.
-    request: Option<Request>,
+    pub(super) request: Option<Request>,
     /// The cookies from before it, to know who would be sent some.
-    jar: Jar,
+    pub(super) jar: Jar,
     /// Documents asked for since then, and how many of them there may be.
     pub documents: u32,
-    allowance: u32,
-    max_requests: u32,
+    pub(super) allowance: u32,
+    pub(super) max_requests: u32,
     document: Option<Document>,
     loaded: bool,
     /// When the page said that it is about to go elsewhere, until it does.
     leaving: Option<Instant>,
-    open: HashSet<String>,
-    asked: HashSet<String>,
+    /// Requests under way, with their addresses.
+    open: HashMap<String, String>,
+    pub(super) asked: HashSet<String>,
     began: Instant,
     active: Instant,
-    trouble: Option<SessionError>,
+    pub(super) trouble: Option<SessionError>,
     pub log: Vec<String>,
 }
 
@@ -80,30 +78,6 @@ pub enum Wait {
     Trouble(SessionError),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Paused {
-    request_id: String,
-    request: Asked,
-    #[serde(default)]
-    frame_id: String,
-    #[serde(default)]
-    resource_type: String,
-    redirected_request_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Asked {
-    url: String,
-    #[serde(default)]
-    method: String,
-    #[serde(default)]
-    headers: HashMap<String, String>,
-    #[serde(default)]
-    post_data: String,
-}
-
 impl Document {
     /// From the request to the end of the answer, or to now.
     pub fn took(&self) -> Duration {
@@ -128,7 +102,7 @@ impl Traffic {
             document: None,
             loaded: true,
             leaving: None,
-            open: HashSet::new(),
+            open: HashMap::new(),
             asked: HashSet::new(),
             began: now,
             active: now,
@@ -164,6 +138,13 @@ impl Traffic {
         self.document.as_ref().map_or_else(|| "about:blank".to_owned(), |document| shown(&document.url))
     }
 
+    /// Says what happened; a page that makes things happen without end is not told to its end.
+    pub fn note(&mut self, line: impl Into<String>) {
+        if self.log.len() < MAX_LINES {
+            self.log.push(line.into());
+        }
+    }
+
     /// May the page be read by now?
     pub fn wait(&mut self, now: Instant) -> Wait {
         if let Some(trouble) = self.trouble.take() {
@@ -181,7 +162,8 @@ impl Traffic {
         };
         let most = done.max(began) + MOST;
         if now >= most {
-            self.log.push(format!("{} is still busy after {} s; read as it is", self.url(), MOST.as_secs()));
+            let with = self.open.values().next().map(|url| format!(" with {url}")).unwrap_or_default();
+            self.note(format!("{} is still busy after {} s{with}; read as it is", self.url(), MOST.as_secs()));
             return Wait::No;
         }
         if let Some(left) = self.leaving.filter(|left| now < *left + LEAVES) {
@@ -194,95 +176,10 @@ impl Traffic {
         }
     }
 
-    /// A request that waits for our word.
-    pub fn paused(&mut self, session: Option<String>, params: Value) -> Option<Order> {
-        let id = params["requestId"].as_str().unwrap_or_default().to_owned();
-        let order = |method, params| Some(Order { session: session.clone(), method, params });
-        let refuse = || order("Fetch.failRequest", json!({ "requestId": id, "errorReason": "BlockedByClient" }));
-        let Ok(paused) = serde_json::from_value::<Paused>(params) else { return refuse() };
-        match self.decide(&paused) {
-            Ok(change) => order("Fetch.continueRequest", change),
-            Err(error) => {
-                if self.is_document(&paused) {
-                    self.trouble.get_or_insert(error);
-                }
-                refuse()
-            }
-        }
-    }
-
-    fn is_document(&self, paused: &Paused) -> bool {
-        paused.resource_type == "Document" && paused.frame_id == self.frame
-    }
-
-    /// What a request is changed to before it goes out.
-    fn decide(&mut self, paused: &Paused) -> Result<Value, SessionError> {
-        let as_it_is = json!({ "requestId": paused.request_id });
-        let refused = |refusal| SessionError::Refused { url: paused.request.url.chars().take(200).collect(), refusal };
-        let url = Url::parse(&paused.request.url).map_err(|_| refused(Refusal::NoHost))?;
-        if self.is_document(paused) {
-            return self.decide_document(paused, &url);
-        }
-        match paused.resource_type.as_str() {
-            // Documents within the page; and what is only to be seen or heard.
-            "Document" => self.guard.url(&url).map_err(refused)?,
-            "Image" | "Media" | "Font" | "Ping" | "CSPViolationReport" => return Err(refused(Refusal::NoHost)),
-            _ => self.guard.beside(&url).map_err(refused)?,
-        }
-        let carries_secret = self.secrets.in_text(url.as_str()) || self.secrets.in_text(&paused.request.post_data);
-        if carries_secret && !url.host_str().is_some_and(|host| self.guard.knows(host)) {
-            self.log
-                .push(format!("not sent: the page wanted to give a secret to {}", url.origin().ascii_serialization()));
-            return Err(refused(Refusal::NoHost));
-        }
-        Ok(as_it_is)
-    }
-
-    fn decide_document(&mut self, paused: &Paused, url: &Url) -> Result<Value, SessionError> {
-        self.guard.url(url).map_err(|refusal| SessionError::Refused { url: shown(url), refusal })?;
-        self.documents += 1;
-        if self.documents > MAX_HOPS + 1 {
-            return Err(SessionError::TooManyHops(shown(url)));
-        }
-        if self.documents > self.allowance {
-            return Err(SessionError::TooManyRequests(self.max_requests));
-        }
-        let post = paused.request.method == "POST";
-        let Some(request) = self.request.take() else {
-            // A form or a link of the page. Should it be redirected, this is what may go along.
-            let body = Body { content_type: String::new(), bytes: Vec::new() };
-            self.request = Some(Request { post, body: post.then_some(body), ..Request::get(url.clone()) });
-            return Ok(json!({ "requestId": paused.request_id }));
-        };
-        if paused.redirected_request_id.is_none() {
-            let change = sent(&request, paused);
-            self.request = Some(request);
-            return Ok(change);
-        }
-        let status = if post { 307 } else { 302 };
-        let next = redirect::follow(&request, status, url.as_str(), |url| self.jar.header(url).is_some())
-            .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })?;
-        let change = redirected(&request, &next, paused);
-        self.request = Some(next);
-        Ok(change)
-    }
-
-    /// Somebody wants a password: our own proxy, or a site that the script has one for. Asked again, there is none.
-    pub fn password(&mut self, session: Option<String>, params: &Value) -> Order {
-        let id = params["requestId"].as_str().unwrap_or_default().to_owned();
-        let challenge = |key: &str| params["authChallenge"][key].as_str().unwrap_or_default().to_owned();
-        let who = format!("{} {}", challenge("source"), challenge("origin"));
-        let known = self.passwords.get(&who).filter(|_| self.asked.insert(format!("{id} {who}")));
-        let answer = match known {
-            Some((user, password)) => {
-                json!({ "response": "ProvideCredentials", "username": user, "password": password })
-            }
-            None => json!({ "response": "CancelAuth" }),
-        };
-        Order {
-            session,
-            method: "Fetch.continueWithAuth",
-            params: json!({ "requestId": id, "authChallengeResponse": answer }),
+    /// What happened in a frame or a worker: only that something is over, since its beginning may have been told to the page.
+    pub fn happened_inside(&mut self, method: &str, params: &Value) {
+        if matches!(method, "Network.loadingFinished" | "Network.loadingFailed") {
+            self.closed(params["requestId"].as_str().unwrap_or_default());
         }
     }
 
@@ -328,7 +225,7 @@ impl Traffic {
         if is_document && let Some(url) = params["request"]["url"].as_str().and_then(|it| Url::parse(it).ok()) {
             let method = params["request"]["method"].as_str().unwrap_or("GET").to_owned();
             if let (Some(before), Some(status)) = (&self.document, params["redirectResponse"]["status"].as_u64()) {
-                self.log.push(format!("{} {} → {status} to {}", before.method, shown(&before.url), shown(&url)));
+                self.note(format!("{} {} → {status} to {}", before.method, shown(&before.url), shown(&url)));
             }
             let (headers, asked) = (Vec::new(), Instant::now());
             self.document =
@@ -340,7 +237,8 @@ impl Traffic {
         let lasts = matches!(params["type"].as_str(), Some("EventSource" | "WebSocket" | "Media" | "Ping"));
         let inline = params["request"]["url"].as_str().is_some_and(|url| url.starts_with("data:"));
         if !lasts && !inline && self.open.len() < MAX_OPEN {
-            self.open.insert(id.to_owned());
+            let url = params["request"]["url"].as_str().unwrap_or_default().chars().take(200).collect();
+            self.open.insert(id.to_owned(), url);
         }
     }
 
@@ -370,46 +268,12 @@ impl Traffic {
         let (kilobytes, ms) = (document.bytes.div_ceil(1024), document.asked.elapsed().as_millis());
         let line =
             format!("{} {} → {}, {kilobytes} kB, {ms} ms", document.method, shown(&document.url), document.status);
-        self.log.push(line);
+        self.note(line);
     }
 
     fn closed(&mut self, id: &str) {
-        if self.open.remove(id) {
+        if self.open.remove(id).is_some() {
             self.active = Instant::now();
         }
     }
-}
-
-/// The request that goes out instead of the one that Chromium would have made of an address alone.
-fn sent(request: &Request, paused: &Paused) -> Value {
-    let mut change = json!({ "requestId": paused.request_id });
-    let mut own = request.headers.clone();
-    if let Some(body) = &request.body {
-        change["method"] = "POST".into();
-        change["postData"] = STANDARD.encode(&body.bytes).into();
-        own.push(("Content-Type".to_owned(), body.content_type.clone()));
-        let origin = request.referrer.as_ref().map(|it| it.origin().ascii_serialization());
-        own.extend(origin.map(|origin| ("Origin".to_owned(), origin)));
-    }
-    if !own.is_empty() {
-        change["headers"] = headers(paused, &[], &own);
-    }
-    change
-}
-
-/// A redirect as it goes out: without the script's headers where they are not meant to go.
-fn redirected(before: &Request, next: &Request, paused: &Paused) -> Value {
-    let mut change = json!({ "requestId": paused.request_id });
-    if !before.headers.is_empty() {
-        change["headers"] = headers(paused, &before.headers, &next.headers);
-    }
-    change
-}
-
-/// Chromium's own headers without some, and with others.
-fn headers(paused: &Paused, without: &[(String, String)], with: &[(String, String)]) -> Value {
-    let is_in = |name: &str, list: &[(String, String)]| list.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
-    let own = paused.request.headers.iter().filter(|(name, _)| !is_in(name, without) && !is_in(name, with));
-    let pairs = own.map(|(name, value)| (name, value)).chain(with.iter().map(|(name, value)| (name, value)));
-    pairs.map(|(name, value)| json!({ "name": name, "value": value })).collect()
 }

@@ -56,7 +56,7 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
             return enough(walker, number, &remark);
         }
         let next = match next {
-            Next::Page(request) => request,
+            Next::Page(request) => *request,
             Next::Click(place) => {
                 live::press(walker, &place, true).await?;
                 grown = true;
@@ -83,7 +83,7 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
 
 /// What brings more rows.
 enum Next {
-    Page(Request),
+    Page(Box<Request>),
     /// In a browser: a button that fetches more into the page.
     Click(Place),
     /// In a browser: the end of the page does.
@@ -133,7 +133,7 @@ fn next(walker: &mut Walker<'_>, step: &Paginate, count: &mut Count) -> Result<O
         return Ok(Some(Next::Scroll));
     }
     if let Some(request) = request(walker, step, count)? {
-        return Ok(Some(Next::Page(request)));
+        return Ok(Some(Next::Page(Box::new(request))));
     }
     Ok(button(walker, step)?.filter(|_| walker.has_browser()).map(Next::Click))
 }
