@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::config::Config;
 use crate::model::RunId;
@@ -40,10 +41,17 @@ fn all(config: &Config) -> PathBuf {
     config.state.join("runs")
 }
 
+/// Threads of a browser that was killed may still end a write, which puts a file into a folder that is just being emptied.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 fn remove(path: &Path) {
-    if let Err(error) = fs::remove_dir_all(path)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        tracing::warn!("{} could not be removed: {error}", path.display());
+    for again in (0..TRIES).rev() {
+        match fs::remove_dir_all(path) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) if again > 0 => std::thread::sleep(PAUSE),
+            Err(error) => tracing::warn!("{} could not be removed: {error}", path.display()),
+        }
     }
 }

@@ -153,7 +153,12 @@ impl Browser {
         self.traffic.begin(None, session);
         let until = Instant::now() + time;
         let order = json!({ "do": "shows", "css": sight.css, "text": sight.text });
-        while self.evaluate(order.clone()).await?["shows"] != true {
+        loop {
+            match self.evaluate(order.clone()).await {
+                Ok(answer) if answer["shows"] == true => break,
+                Err(error) if !has_left(&error) => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
             if Instant::now() >= until {
                 return Ok(None);
             }
@@ -213,11 +218,8 @@ impl Browser {
     ) -> Result<Page, SessionError> {
         self.learn_passwords(session);
         self.traffic.begin(None, session);
-        let done = match self.evaluate(json!({ "do": "fill", "filling": filling })).await {
-            Ok(answer) => match answer["missing"].as_str() {
-                Some(tag) => Err(self.vanished(tag)),
-                None => self.settle_and_read(session).await,
-            },
+        let done = match self.act(json!({ "do": "fill", "filling": filling })).await {
+            Ok(()) => self.settle_and_read(session).await,
             Err(error) => Err(error),
         };
         self.account(session);
@@ -232,18 +234,25 @@ impl Browser {
             session.admit(&url).await?;
         }
         self.traffic.begin(None, session);
-        let answer = self.evaluate(order).await?;
-        let done = match answer["missing"].as_str() {
-            Some(tag) => Err(self.vanished(tag)),
-            None => self.settle_and_read(session).await,
-        };
+        self.act(order).await?;
+        let done = self.settle_and_read(session).await;
         self.account(session);
         done
     }
 
-    fn vanished(&self, tag: &str) -> SessionError {
-        let reason = format!("the <{tag}> that was meant is not on it any more");
-        SessionError::Script { url: self.traffic.url(), reason }
+    /// Does something on the page.
+    async fn act(&mut self, order: Value) -> Result<(), SessionError> {
+        let answer = match self.evaluate(order).await {
+            Err(error) if has_left(&error) => return Ok(()),
+            other => other?,
+        };
+        match answer["missing"].as_str() {
+            None => Ok(()),
+            Some(tag) => {
+                let reason = format!("the <{tag}> that was meant is not on it any more");
+                Err(SessionError::Script { url: self.traffic.url(), reason })
+            }
+        }
     }
 
     async fn settle_and_read(&mut self, session: &mut Session) -> Result<Page, SessionError> {
@@ -272,6 +281,11 @@ impl Browser {
     fn missed(&self, url: &Url, text: &str) -> SessionError {
         read::failure(url, text, url.host_str().and_then(|host| self.proxy.missed(host.trim_matches(['[', ']']))))
     }
+}
+
+/// Has the page gone elsewhere before it could answer?
+fn has_left(error: &SessionError) -> bool {
+    matches!(error, SessionError::Script { reason, .. } if reason.contains("navigated") || reason.contains("context"))
 }
 
 #[cfg(test)]

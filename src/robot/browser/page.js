@@ -16,6 +16,9 @@
       const url = window.location.href;
       const type = getter(Document, 'contentType')(document);
       if (!type.includes('html')) return { url, type };
+      // No element is shorter than <b>: a page of a million is not copied to find out that it is too large.
+      const count = getter(HTMLCollection, 'length')(Document.prototype.getElementsByTagName.call(document, '*'));
+      if (count * 3 > order.most) return { url, type, large: true };
       const inert = getter(Document, 'implementation')(document).createHTMLDocument('');
       const copy = Document.prototype.importNode.call(inert, root(), true);
       for (const element of Element.prototype.querySelectorAll.call(copy, 'noscript, template')) {

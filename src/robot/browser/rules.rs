@@ -104,17 +104,16 @@ impl Traffic {
             return Err(SessionError::TooManyRequests(self.max_requests));
         }
         let post = paused.request.method == "POST";
-        let Some(request) = self.request.take() else {
-            // A form or a link of the page. Should it be redirected, this is what may go along.
+        let before = self.request.take();
+        let (Some(request), true) = (before, paused.redirected_request_id.is_some()) else {
+            let ordered = self.ordered.take_if(|ordered| is_same(&ordered.url, url));
+            let change = ordered.as_ref().map(|ordered| sent(ordered, paused));
+            // Else a form or a link of the page. Should it be redirected, this is what may go along.
             let body = Body { content_type: String::new(), bytes: Vec::new() };
-            self.request = Some(Request { post, body: post.then_some(body), ..Request::get(url.clone()) });
-            return Ok(json!({ "requestId": paused.request_id }));
+            let own = || Request { post, body: post.then_some(body), ..Request::get(url.clone()) };
+            self.request = Some(ordered.unwrap_or_else(own));
+            return Ok(change.unwrap_or_else(|| json!({ "requestId": paused.request_id })));
         };
-        if paused.redirected_request_id.is_none() {
-            let change = sent(&request, paused);
-            self.request = Some(request);
-            return Ok(change);
-        }
         let status = if post { 307 } else { 302 };
         let next = redirect::follow(&request, status, url.as_str(), |url| self.jar.header(url).is_some())
             .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })?;
@@ -141,6 +140,16 @@ impl Traffic {
             params: json!({ "requestId": id, "authChallengeResponse": answer }),
         }
     }
+}
+
+/// The same address; what stands behind its `#` is not sent.
+fn is_same(a: &Url, b: &Url) -> bool {
+    let plain = |url: &Url| {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        url
+    };
+    plain(a) == plain(b)
 }
 
 /// The request that goes out instead of the one that Chromium would have made of an address alone.

@@ -34,7 +34,9 @@ pub struct Traffic {
     max_page_bytes: u64,
     /// The page's frame that the robot looks at.
     pub frame: String,
-    /// The request that was ordered; as far as it was redirected.
+    /// The request that was ordered, until it goes out.
+    pub(super) ordered: Option<Request>,
+    /// The one that the document comes from, as far as it was redirected.
     pub(super) request: Option<Request>,
     /// The cookies from before it, to know who would be sent some.
     pub(super) jar: Jar,
@@ -94,6 +96,7 @@ impl Traffic {
             passwords: HashMap::new(),
             max_page_bytes: limits.max_page_bytes.0,
             frame: String::new(),
+            ordered: None,
             request: None,
             jar: Jar::default(),
             documents: 0,
@@ -113,7 +116,7 @@ impl Traffic {
 
     /// Something new begins: a request of ours, or a touch of the page.
     pub fn begin(&mut self, request: Option<Request>, session: &Session) {
-        self.request = request;
+        self.ordered = request;
         self.jar = session.jar.clone();
         self.documents = 0;
         // The one that is about to be made has been counted already.
@@ -187,10 +190,12 @@ impl Traffic {
     pub fn happened(&mut self, method: &str, params: &Value) {
         let id = params["requestId"].as_str().unwrap_or_default();
         let is_document = self.document.as_ref().is_some_and(|document| document.id == id);
+        // What is still said of a document from before the last order is of no interest.
+        let is_new = self.document.as_ref().is_some_and(|document| document.asked >= self.began);
         match method {
             "Network.requestWillBeSent" => self.will_be_sent(id, params),
             "Network.responseReceived" if is_document => self.answered(&params["response"]),
-            "Network.dataReceived" if is_document => {
+            "Network.dataReceived" if is_document && is_new => {
                 self.received(params["dataLength"].as_u64().unwrap_or_default());
             }
             "Network.loadingFinished" => {
@@ -200,7 +205,7 @@ impl Traffic {
                 self.closed(id);
             }
             "Network.loadingFailed" => {
-                if is_document && params["canceled"] != true {
+                if is_document && is_new && params["canceled"] != true {
                     let reason = params["errorText"].as_str().unwrap_or("no reason given").to_owned();
                     self.trouble.get_or_insert(SessionError::Connection { url: self.url(), reason });
                 }
@@ -210,12 +215,16 @@ impl Traffic {
             "Page.frameRequestedNavigation" if params["frameId"] == self.frame.as_str() => {
                 self.leaving = Some(Instant::now());
             }
-            "Browser.downloadWillBegin" if params["frameId"] == self.frame.as_str() => {
-                let url = params["url"].as_str().and_then(|it| Url::parse(it).ok());
-                let url = url.map_or_else(|| self.url(), |url| shown(&url));
-                self.trouble.get_or_insert(SessionError::Download(url));
-            }
+            "Browser.downloadWillBegin" => self.downloads(params["url"].as_str().unwrap_or_default()),
             _ => {}
+        }
+    }
+
+    /// The document turns out to be a file. One that was given up may be told of late.
+    fn downloads(&mut self, url: &str) {
+        let Some(document) = self.document.as_ref().filter(|document| document.asked >= self.began) else { return };
+        if document.url.as_str() == url {
+            self.trouble.get_or_insert(SessionError::Download(shown(&document.url)));
         }
     }
 
