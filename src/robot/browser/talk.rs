@@ -25,8 +25,9 @@ impl Browser {
                     );
                 }
                 Wait::Trouble(trouble) => return Err(trouble),
-                Wait::Until(time) => self.hear_until(time).await?,
-            };
+                Wait::Ask => drop(self.evaluate(json!({ "do": "shows" })).await?),
+                Wait::Until(time) => drop(self.hear_until(time).await?),
+            }
         }
     }
 

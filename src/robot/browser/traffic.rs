@@ -77,6 +77,8 @@ pub enum Wait {
     /// Nothing: the page can be read.
     No,
     Until(Instant),
+    /// Nothing has come for a while: does the page still answer?
+    Ask,
     Trouble(SessionError),
 }
 
@@ -156,11 +158,18 @@ impl Traffic {
         let (began, quiet) = (self.began, self.active + QUIET);
         let Some(document) = &self.document else { return if now >= quiet { Wait::No } else { Wait::Until(quiet) } };
         let Some(done) = document.done else {
-            let head = document.asked + FIRST_BYTE;
-            return if document.status == 0 && now >= head {
-                Wait::Trouble(SessionError::NoAnswer { url: shown(&document.url), waited: FIRST_BYTE })
-            } else {
-                Wait::Until(if document.status == 0 { head } else { now + MOST })
+            let (head, more) = (document.asked + FIRST_BYTE, self.active + MOST);
+            return match document.status {
+                0 if now >= head => {
+                    Wait::Trouble(SessionError::NoAnswer { url: shown(&document.url), waited: FIRST_BYTE })
+                }
+                0 => Wait::Until(head),
+                _ if now < more => Wait::Until(more),
+                // The site is slow, or a script keeps the page from reading on.
+                _ => {
+                    self.active = now;
+                    Wait::Ask
+                }
             };
         };
         let most = done.max(began) + MOST;
