@@ -14,6 +14,8 @@ use crate::model::Span;
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 
 const FILE: &str = "config.toml";
+/// Chromium is looked for where programs are.
+const FOUND: &str = "auto";
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -30,6 +32,8 @@ pub struct Config {
     /// The SQLite database.
     pub store: PathBuf,
     pub secrets: PathBuf,
+    /// Chromium's program, for tasks that want a browser; none: it is looked for.
+    pub browser: Option<PathBuf>,
     pub max_running: u32,
     pub per_host: u32,
     /// How long running tasks may go on after SIGTERM.
@@ -100,6 +104,7 @@ impl Config {
             tasks: folder.join(&file.tasks),
             store: file.store.map_or_else(|| state.join("pieme.db"), |store| folder.join(store)),
             secrets: folder.join(&file.secrets),
+            browser: (file.browser != FOUND).then(|| folder.join(&file.browser)),
             max_running: file.max_running,
             per_host: file.per_host,
             stop_grace: file.stop_grace,
@@ -132,6 +137,7 @@ struct File {
     /// Absent: pieme.db in the state folder.
     store: Option<String>,
     secrets: PathBuf,
+    browser: String,
     max_running: u32,
     per_host: u32,
     stop_grace: Span,
@@ -148,6 +154,7 @@ impl Default for File {
             state: PathBuf::from("state"),
             store: None,
             secrets: PathBuf::from("secrets"),
+            browser: FOUND.to_owned(),
             max_running: 4,
             per_host: 1,
             stop_grace: Span::seconds(30),

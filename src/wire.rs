@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,10 @@ pub struct Assignment {
     /// Pages that earlier runs have kept; their bodies are asked for when they are needed.
     pub kept: Vec<KeptPage>,
     pub robots: Vec<RobotsTxt>,
+    /// Chromium's program, for tasks that want a browser; none: it is looked for.
+    pub browser: Option<PathBuf>,
+    /// A folder for what the run keeps on disk while it goes; the parent removes it.
+    pub scratch: Option<PathBuf>,
     /// The latest runs, newest first.
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.

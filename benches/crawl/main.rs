@@ -118,6 +118,8 @@ fn child(folder: &Path) -> Duration {
         cookies: None,
         kept: Vec::new(),
         robots: Vec::new(),
+        browser: None,
+        scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
     };

@@ -11,6 +11,7 @@ use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
 use crate::daemon::runner::{Ended, Order, Runner};
+use crate::daemon::scratch::Scratch;
 use crate::daemon::spawn::Spawner;
 use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
@@ -82,6 +83,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     let _lock = StateLock::take(&config.lock()).map_err(|error| failed(&error))?;
     let mut store = Store::open(&config.store)?;
     store.interrupted(Utc::now())?;
+    Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
     let runner = Runner {
         config: Arc::new(config.clone()),

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::config::{Config, secrets};
 use crate::model::Verdict;
-use crate::robot::{Order, Stepper, Trouble};
+use crate::robot::{Order, Seat, Stepper, Trouble};
 use crate::taskdir::{self, TaskFolder};
 
 use super::{Complaint, Done, exit, out, task_folder, task_name};
@@ -61,6 +61,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         files: &files,
         cookies: cookies.as_deref(),
         deadline: Instant::now() + folder.task.limits.timeout.0,
+        seat: Seat { program: config.browser.as_deref(), scratch: None },
     };
     let seen = Rc::new(RefCell::new(Watch::new(&folder).map_err(|error| failed(&error))?));
     let mut observer = watch::Watching(Rc::clone(&seen));

@@ -12,6 +12,7 @@ pub mod keeper;
 pub mod lock;
 pub mod log;
 pub mod runner;
+pub mod scratch;
 pub mod spawn;
 pub mod turns;
 mod service;

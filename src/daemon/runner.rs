@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::config::{Config, secrets};
+use crate::model::task::Engine;
 use crate::model::{Failure, Outcome, RunId, Verdict};
 use crate::store::{Begun, RunStart, StoreError};
 use crate::taskdir::{self, TaskFolder};
@@ -22,6 +23,7 @@ use super::collect::{Collector, Listener, Report, last_words};
 use super::desk::Desk;
 use super::keeper::Keeper;
 use super::refused::WAITS;
+use super::scratch::Scratch;
 use super::spawn::Spawner;
 use super::turns::Turns;
 
@@ -85,7 +87,7 @@ impl Runner {
         }
         tracing::info!(%run, task = %name, "run starts");
         let end = match self.assignment(&folder, run).await {
-            Ok(assignment) => self.child(&folder, assignment, listener, stop).await,
+            Ok((assignment, _scratch)) => self.child(&folder, assignment, listener, stop).await,
             Err(verdict) => End { verdict, learned: None },
         };
         let verdict = self.end(run, end.verdict).await?;
@@ -93,11 +95,18 @@ impl Runner {
         Ok(Ended::Run(End { verdict, ..end }))
     }
 
-    async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<Assignment, Verdict> {
+    /// The order for the child, and a folder that is there for as long as it runs.
+    async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
         let past = self.keeper.ask(move |store| store.past(&name, PAST_RUNS)).await.map_err(store_trouble)?;
         let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
-        Ok(Assignment {
+        let scratch = match folder.task.fetch.engine {
+            Engine::Http => None,
+            Engine::Browser => Some(Scratch::new(&self.config, run).map_err(|error| {
+                Verdict::failed(Failure::Internal, format!("no folder could be made for the browser: {error}"))
+            })?),
+        };
+        let assignment = Assignment {
             run,
             name: folder.name.clone(),
             task: folder.task.clone(),
@@ -110,9 +119,12 @@ impl Runner {
             cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
             kept: Vec::new(),
             robots: taskdir::read_robots(&folder.dir),
+            browser: self.config.browser.clone(),
+            scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
-        })
+        };
+        Ok((assignment, scratch))
     }
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {

@@ -23,6 +23,7 @@ use super::control::{self, Replies, Reply, Request};
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::runner::{End, Ended, Order, Runner};
+use super::scratch::Scratch;
 use super::spawn::Spawner;
 use super::turns::Turns;
 use super::{Event, watch as folder_watch};
@@ -59,6 +60,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     for (run, task) in store.interrupted(Utc::now())? {
         tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
     }
+    Scratch::sweep(&config);
     let (events, inbox) = mpsc::channel(INBOX);
     control::listen(&config.control_socket(), events.clone()).map_err(io_error("control socket"))?;
     let config = Arc::new(config);

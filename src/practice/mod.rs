@@ -13,6 +13,7 @@ mod catalogue;
 mod visitors;
 pub mod ways;
 mod bad;
+mod script;
 
 use std::io;
 use std::net::SocketAddr;

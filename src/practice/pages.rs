@@ -59,6 +59,8 @@ pub fn home(view: &View) -> String {
          <dt><a href=\"/search?q=unicorn\">/search?q=unicorn</a></dt><dd>a search that finds nothing</dd>\n\
          <dt><a href=\"/login\">/login</a></dt><dd>user <code>{USER}</code>, password <code>{PASSWORD}</code></dd>\n\
          <dt><a href=\"/orders\">/orders</a></dt><dd>30 orders behind the log-in</dd>\n\
+         <dt><a href=\"/js/products\">/js/products</a></dt><dd>the same list, made by a script; a button loads more</dd>\n\
+         <dt><a href=\"/js/endless\">/js/endless</a></dt><dd>and once more, as long as one scrolls</dd>\n\
          <dt><a href=\"/switch\">/switch</a></dt><dd>redesigns the site, moves the prices</dd>\n</dl>\n\
          <h2>Other ways through the list, and to it</h2>\n<dl>\n{others}</dl>\n\
          <h2>Pages that misbehave</h2>\n<dl>\n{traps}</dl>"
@@ -161,7 +163,7 @@ pub fn image(view: &View, id: u32) -> Option<String> {
     ))
 }
 
-fn framed(view: &View, title: &str, content: &str) -> String {
+pub fn framed(view: &View, title: &str, content: &str) -> String {
     let popular = &view.products[..view.products.len().min(4)];
     page(&Frame { title, logged_in: view.logged_in, popular }, content)
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::pages::{self, View};
 use super::visitors::{Club, Visitor, Visitors};
-use super::{PASSWORD, USER, bad, catalogue, ways};
+use super::{PASSWORD, USER, bad, catalogue, script, ways};
 
 /// Everything about the shop that can change.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Shop {
         self.unchanged.load(Ordering::SeqCst)
     }
 
-    fn view(&self, headers: &HeaderMap) -> View {
+    pub fn view(&self, headers: &HeaderMap) -> View {
         View {
             redesign: self.redesign.load(Ordering::SeqCst),
             logged_in: self.visitors.known(headers).is_some_and(|visitor| visitor.logged_in),
@@ -68,6 +68,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .route("/switch/redesign", post(switch_redesign))
         .route("/switch/prices", post(switch_prices))
         .nest("/ways", ways::router())
+        .nest("/js", script::router())
         .nest("/bad", bad::router())
         .fallback(not_found)
         .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))

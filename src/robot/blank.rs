@@ -11,7 +11,7 @@ use crate::model::Page;
 const MIN_IN_PAGE: usize = 4;
 
 /// Every spelling of every secret, longest first, so that none is left half covered by a shorter one.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Blanks(Vec<String>);
 
 impl Blanks {

@@ -43,6 +43,11 @@ impl Jar {
         }
     }
 
+    /// All cookies, for a browser.
+    pub fn iter(&self) -> impl Iterator<Item = &cookie_store::Cookie<'static>> {
+        self.0.iter_unexpired()
+    }
+
     /// The `Cookie` header for a request to `url`.
     pub fn header(&self, url: &Url) -> Option<String> {
         let mut cookies = self.0.matches(url);

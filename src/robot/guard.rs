@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::net::TcpStream;
 use url::{Host, Url};
 
 use super::redirect::MAX_URL_BYTES;
@@ -40,6 +41,14 @@ pub enum Refusal {
         "{host} is at {address}, which is not a public address; set `fetch.allow_private = true` in task.toml if that is meant"
     )]
     Private { host: String, address: IpAddr },
+}
+
+/// Why no connection was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missed {
+    Refused(Refusal),
+    Name(String),
+    Connection(String),
 }
 
 impl Guard {
@@ -102,7 +111,70 @@ impl Guard {
         Ok(tokio::net::lookup_host((host, 0)).await?.collect())
     }
 
-    fn knows(&self, host: &str) -> bool {
+    /// May a page that a browser shows load this besides itself? Scripts and data come from hosts of others too, but never from
+    /// private addresses there, whatever the task allows for its own hosts.
+    pub fn beside(&self, url: &Url) -> Result<(), Refusal> {
+        if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
+            return Err(Refusal::Scheme(url.scheme().to_owned()));
+        }
+        let host = url.host().ok_or(Refusal::NoHost)?;
+        let name = host.to_string();
+        match host {
+            Host::Ipv4(address) => self.address_of(&name, address.into()),
+            Host::Ipv6(address) => self.address_of(&name, address.into()),
+            Host::Domain(_) => Ok(()),
+        }
+    }
+
+    /// Resolves, checks and connects in one step, for a host of the task or of others.
+    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Missed> {
+        let mut last = None;
+        for address in self.addresses(host, port).await? {
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(Missed::Connection(last.map_or_else(|| "the name has no address".to_owned(), |error| error.to_string())))
+    }
+
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Missed> {
+        #[cfg(test)]
+        if let Some(answer) = self.pretend.answer(host).filter(|answer| answer.iter().all(|it| it.port() != 0)) {
+            return Ok(answer);
+        }
+        let found: Vec<SocketAddr> = match Host::parse(host) {
+            Ok(Host::Ipv4(address)) => vec![(address, port).into()],
+            Ok(Host::Ipv6(address)) => vec![(address, port).into()],
+            Ok(Host::Domain(name)) => {
+                let found = self.lookup(&name).await.map_err(|error| Missed::Name(error.to_string()))?;
+                found.into_iter().take(MAX_ADDRESSES).map(|it| SocketAddr::new(it.ip(), port)).collect()
+            }
+            Err(error) => return Err(Missed::Name(error.to_string())),
+        };
+        for address in &found {
+            self.address_of(host, address.ip()).map_err(Missed::Refused)?;
+        }
+        Ok(found)
+    }
+
+    /// What the task allows is meant for its own hosts.
+    fn address_of(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
+        let public = || Refusal::Private { host: host.to_owned(), address };
+        if self.knows(host) {
+            self.address(host, address)
+        } else {
+            self.is_public(address).then_some(()).ok_or_else(public)
+        }
+    }
+
+    /// Is one of the task's hosts a name under this one, which shares its cookies?
+    pub fn knows_below(&self, domain: &str) -> bool {
+        self.hosts.iter().any(|host| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
+    }
+
+    /// Is this one of the task's hosts?
+    pub fn knows(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
         // example.org and www.example.org send visitors to each other.
         let twin = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);

@@ -65,6 +65,21 @@ pub fn presses(tree: &Tree, wanted: Wanted<'_>) -> Vec<NodeId> {
     all.into_iter().filter(has_text).filter(|&node| has_rel(tree, node, wanted.rel)).collect()
 }
 
+/// What a click in a browser would be meant for: whatever the selector names, or a button or link with that text.
+pub fn clickable(tree: &Tree, wanted: Wanted<'_>) -> Option<NodeId> {
+    let fits = |&node: &NodeId| has_text(tree, node, wanted.text) && has_rel(tree, node, wanted.rel);
+    match wanted.css {
+        Some(css) => css.all(tree, tree.root()).into_iter().find(fits),
+        None => {
+            let pressed = presses(tree, wanted).into_iter().next();
+            // Anything may listen to clicks: the innermost element with the text.
+            let inside = |&node: &NodeId| tree.children(node).filter(|&it| tree.element(it).is_some()).find(fits);
+            let any = || std::iter::successors(inside(&tree.root()), inside).last();
+            pressed.or_else(|| any().filter(|_| wanted.text.is_some()))
+        }
+    }
+}
+
 /// The texts of the links, for a message that says what there is instead.
 pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();

@@ -23,6 +23,7 @@ pub mod pager;
 mod session;
 mod connection;
 mod sent;
+mod browser;
 mod redirect;
 mod proxy;
 mod home;
@@ -39,9 +40,11 @@ use chrono::Utc;
 use url::Url;
 
 use crate::model::script::Ask;
+use crate::model::task::Engine;
 use crate::model::{Page, Script, Step, Task, TraceLine};
 use crate::page::Tree;
 
+pub use browser::Seat;
 pub use check::{ScriptProblem, check};
 pub use home::{Alone, Answered, Home};
 pub use proxy::check_proxy;
@@ -63,6 +66,8 @@ pub struct Order<'a> {
     /// The cookies of the last walk, as [`Walk::cookies`] gave them.
     pub cookies: Option<&'a str>,
     pub deadline: Instant,
+    /// For tasks that want a browser.
+    pub seat: Seat<'a>,
 }
 
 /// Who is told what a walk finds.
@@ -70,6 +75,10 @@ pub trait Observer {
     /// A page to extract from; answers how many rows on it were new (paging stops after a page without). Each row gets the
     /// columns `with` besides its own.
     fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize;
+    /// The page before with more on it, as scrolling or a button brings it; answers how many rows were not on it yet.
+    fn grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        self.page(page, tree, with)
+    }
     /// The links in `column`, or in the column that looks like it, of the records found since the last call.
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String>;
     /// The page behind the link of one of these records.
@@ -116,6 +125,9 @@ pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn
     let mut walker = Walker::new(&order, session, observer, today);
     let result =
         if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
+    if let Some(browser) = walker.browser.take() {
+        browser.end().await;
+    }
     Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
 }
 
@@ -142,7 +154,12 @@ pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
         |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
     let mut session =
         Session::new(task, &BTreeMap::new(), Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;
-    let page = session.send(Request::get(url.clone())).await.map_err(brief)?;
+    let request = Request::get(url.clone());
+    let page = match task.fetch.engine {
+        Engine::Http => session.send(request).await,
+        Engine::Browser => browser::fetch(task, &mut session, request).await,
+    };
+    let page = page.map_err(brief)?;
     match walker::objection(&page) {
         None => Ok(page),
         Some((cause, sentence)) => Err(Trouble { cause, sentence, page: Some(page) }),

@@ -58,6 +58,7 @@ pub fn follow(
         headers: if same_site { request.headers.clone() } else { Vec::new() },
         body: if keeps_method { request.body.clone() } else { None },
         referrer: if same_site { request.referrer.clone() } else { None },
+        filling: None,
     })
 }
 
@@ -86,6 +87,7 @@ mod tests {
                 bytes: b"password=hush".to_vec(),
             }),
             referrer: None,
+            filling: None,
         }
     }
 

@@ -13,6 +13,7 @@ use url::Url;
 use super::blank::Blanks;
 use super::connection::innermost;
 use super::cookies::Jar;
+use super::form::Filling;
 use super::guard::Guard;
 use super::home::{Alone, Home};
 use super::manners::robots::{self, Rules};
@@ -23,7 +24,7 @@ use super::sent;
 use super::trouble::SessionError;
 use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
 
-const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
+pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
 /// Of a page with a bad status so much is kept, for diagnostics; its status matters more than its size.
@@ -32,7 +33,7 @@ const MAX_ERROR_BYTES: u64 = 1 << 20;
 pub struct Session {
     client: Client,
     pub(super) guard: Arc<Guard>,
-    jar: Jar,
+    pub jar: Jar,
     pub(super) limits: Limits,
     pub(super) patience: Patience,
     pub(super) deadline: Instant,
@@ -41,7 +42,7 @@ pub struct Session {
     /// What each origin says about robots.
     pub(super) robots: HashMap<String, Rules>,
     /// User and password of HTTP basic authentication, by the origin they are for.
-    basic: HashMap<String, (String, String)>,
+    pub(super) basic: HashMap<String, (String, String)>,
     /// While it logs in, nothing is tried twice.
     pub once_only: bool,
     /// No page with one of these is kept for the next run.
@@ -96,6 +97,8 @@ pub struct Request {
     pub body: Option<Body>,
     /// The page that the request comes from.
     pub referrer: Option<Url>,
+    /// How a browser makes this request: by the form of its page.
+    pub filling: Option<Filling>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +109,7 @@ pub struct Body {
 
 impl Request {
     pub fn get(url: Url) -> Request {
-        Request { post: false, url, headers: Vec::new(), body: None, referrer: None }
+        Request { post: false, url, headers: Vec::new(), body: None, referrer: None, filling: None }
     }
 
     pub fn method(&self) -> &'static str {
@@ -122,9 +125,6 @@ impl Session {
         jar: Jar,
         deadline: Instant,
     ) -> Result<Session, SessionError> {
-        if task.fetch.engine == crate::model::task::Engine::Browser {
-            return Err(SessionError::Unsupported("fetch.engine = \"browser\""));
-        }
         // Fails only when a provider is there already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let patience = Patience::default();
@@ -207,6 +207,25 @@ impl Session {
         self.heed_robots(url).await
     }
 
+    /// Lets a request to this address begin: it may be reached, there is one left, and the host may be asked again.
+    pub async fn admit(&mut self, url: &Url) -> Result<(), SessionError> {
+        self.may_reach(url).await?;
+        self.count()?;
+        self.wait_for_turn(url, Purpose::Page).await?;
+        // A browser asks for many things at once: its turn is the moment it begins.
+        self.home.over(Duration::ZERO);
+        Ok(())
+    }
+
+    /// One request more, unless the run has made all of its own.
+    pub fn count(&mut self) -> Result<(), SessionError> {
+        if self.requests >= self.limits.max_requests {
+            return Err(SessionError::TooManyRequests(self.limits.max_requests));
+        }
+        self.requests += 1;
+        Ok(())
+    }
+
     /// Sends a request and follows its redirects. Any status that is not one is a page.
     pub async fn send(&mut self, request: Request) -> Result<Page, SessionError> {
         self.send_on(request, &mut 0).await
@@ -235,11 +254,8 @@ impl Session {
 
     /// One request and its answer, when it is our turn.
     pub(super) async fn attempt(&mut self, request: &Request, purpose: Purpose) -> Result<Reply, SessionError> {
-        if self.requests >= self.limits.max_requests {
-            return Err(SessionError::TooManyRequests(self.limits.max_requests));
-        }
+        self.count()?;
         self.wait_for_turn(&request.url, purpose).await?;
-        self.requests += 1;
         let headers = self.headers(request, purpose)?;
         let known = self.known(request, &headers, purpose);
         let started = Instant::now();

@@ -39,6 +39,12 @@ impl Pretend {
         if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() }
     }
 
+    /// A server stands in for a host, whatever its port.
+    pub fn stand_in(&self, host: &str, server: SocketAddr) {
+        let answers = VecDeque::from([vec![server]]);
+        self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
+    }
+
     pub fn name(&self, host: &str, answers: &[&[IpAddr]]) {
         let answers = answers.iter().map(|all| all.iter().map(|it| SocketAddr::new(*it, 0)).collect()).collect();
         self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
@@ -145,7 +151,15 @@ async fn walk_as(task: &Task, script: &str, guard: Guard) -> Walked {
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = BTreeMap::from([("key".to_owned(), "hush-hush".to_owned())]);
     let (files, deadline) = (BTreeMap::new(), Instant::now() + Duration::from_secs(60));
-    let order = Order { task, script: &script, secrets: &secrets, files: &files, cookies: None, deadline };
+    let order = Order {
+        task,
+        script: &script,
+        secrets: &secrets,
+        files: &files,
+        cookies: None,
+        deadline,
+        seat: Seat::default(),
+    };
     let session = session_with(task, guard);
     let mut seen = Seen::default();
     let today = Utc::now().date_naive();

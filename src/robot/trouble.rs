@@ -58,6 +58,30 @@ pub enum SessionError {
     Header(String),
     #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
     Proxy(String),
+    #[error(
+        "no Chromium was found; install it (Debian: apt install chromium), or name its program as `browser` in config.toml"
+    )]
+    NoBrowser,
+    #[error(
+        "there is no program {0}, which config.toml names as `browser`; install Chromium (Debian: apt install chromium)"
+    )]
+    NoSuchBrowser(String),
+    #[error("Chromium did not start: {0}")]
+    BrowserStart(String),
+    #[error("Chromium ended in the middle of the run, at {0}")]
+    BrowserGone(String),
+    #[error(
+        "the page {0} needed more memory than the browser has for it; raise `limits.memory` in task.toml if it should"
+    )]
+    PageMemory(String),
+    #[error("the page {0} crashed in the browser")]
+    PageCrashed(String),
+    #[error("the scripts of {url} kept the page busy for {} s", waited.as_secs())]
+    PageBusy { url: String, waited: Duration },
+    #[error("{0} is a file to be downloaded, not a web page")]
+    Download(String),
+    #[error("the browser could not do it on {url}: {reason}")]
+    Script { url: String, reason: String },
     #[error("`{0}` is not supported yet")]
     Unsupported(&'static str),
     #[error("no web client could be made: {0}")]
@@ -93,17 +117,25 @@ impl SessionError {
             | SessionError::NoConnection { .. }
             | SessionError::Name { .. }
             | SessionError::Connection { .. } => Failure::Network,
-            SessionError::TooManyHops(_) => Failure::Http,
+            SessionError::TooManyHops(_) | SessionError::Download(_) => Failure::Http,
             SessionError::TooManyRequests(_) | SessionError::TooLarge { .. } => Failure::Limit,
             SessionError::Resting { .. } => Failure::Blocked,
             SessionError::RobotsTxt { .. } => Failure::RobotsTxt,
             SessionError::Deadline(_)
             | SessionError::Waited
             | SessionError::Busy(_)
+            | SessionError::PageBusy { .. }
             | SessionError::NoAnswer { .. } => Failure::Timeout,
             SessionError::Tls { .. } => Failure::Tls,
-            SessionError::Header(_) | SessionError::Proxy(_) | SessionError::Unsupported(_) => Failure::Config,
-            SessionError::Client(_) => Failure::Internal,
+            SessionError::Header(_)
+            | SessionError::Proxy(_)
+            | SessionError::Unsupported(_)
+            | SessionError::NoBrowser
+            | SessionError::NoSuchBrowser(_) => Failure::Config,
+            SessionError::PageMemory(_) => Failure::Memory,
+            SessionError::PageCrashed(_) | SessionError::BrowserGone(_) => Failure::Crash,
+            SessionError::Script { .. } => Failure::Robot,
+            SessionError::Client(_) | SessionError::BrowserStart(_) => Failure::Internal,
         }
     }
 }

@@ -8,17 +8,23 @@ use chrono::{NaiveDate, Utc};
 use encoding_rs::Encoding;
 
 use super::blank::Blanks;
+use super::browser::{Browser, Seat};
 use super::manners::{refresh, retry};
 use super::session::{Request, Session, shown};
 use super::steps::LoggedIn;
+use super::trouble::SessionError;
 use super::variables::{self, Values};
 use super::{Observer, Order, Trouble, link, session, steps};
+use crate::model::task::Engine;
 use crate::model::{Failure, Page, Step, Task, TraceLine};
 use crate::page::{Tree, charset};
 
 pub struct Walker<'a> {
     pub task: &'a Task,
     pub session: Session,
+    /// Started when the first page is wanted, for tasks that ask for it.
+    pub browser: Option<Browser>,
+    seat: Seat<'a>,
     pub blanks: Blanks,
     secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
@@ -67,6 +73,8 @@ impl<'a> Walker<'a> {
         Walker {
             task: order.task,
             session,
+            browser: None,
+            seat: order.seat,
             blanks: Blanks::new(order.secrets),
             secrets: order.secrets,
             files: order.files,
@@ -158,22 +166,41 @@ impl<'a> Walker<'a> {
 
     /// As [`Walker::go`], whoever the site takes us for. A page that sends its visitor on is not where one stands.
     pub async fn arrive(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
+        if self.has_browser() {
+            let came = self.browse(request).await;
+            let page = self.told(came)?;
+            return self.stand_unless_bad(page, strict);
+        }
         let (mut request, mut hops) = (request, 0);
         self.session.once_only = self.login.as_ref().is_some_and(LoggedIn::is_busy);
         loop {
             let sent = self.session.send_on(request, &mut hops).await;
-            for line in std::mem::take(&mut self.session.log) {
-                self.trace(line);
-            }
-            let page = sent.map_err(|error| self.trouble(error.cause(), error.to_string()))?;
-            let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
-            self.stand_on(page);
-            if let Some((cause, sentence)) = objection {
-                return Err(self.trouble(cause, sentence));
-            }
+            let page = self.told(sent)?;
+            self.stand_unless_bad(page, strict)?;
             let Some(next) = self.sent_on()? else { return Ok(()) };
             hops += 1;
             request = next;
+        }
+    }
+
+    /// Where the browser has gone on since, back to the page that the robot stands on.
+    pub async fn come_back(&mut self) -> Result<(), Trouble> {
+        let (Some(browser), Some(stand)) = (&self.browser, &self.stand) else { return Ok(()) };
+        if browser.shows(&stand.page) {
+            return Ok(());
+        }
+        let url = stand.page.meta.url.clone();
+        self.trace(format!("goes back to {}", shown(&url)));
+        self.arrive(Request::get(url), true).await
+    }
+
+    /// Stands on a page; `strict`: one with a bad status is trouble.
+    pub fn stand_unless_bad(&mut self, page: Page, strict: bool) -> Result<(), Trouble> {
+        let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
+        self.stand_on(page);
+        match objection {
+            None => Ok(()),
+            Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
         }
     }
 
@@ -194,9 +221,33 @@ impl<'a> Walker<'a> {
         Ok(Some(next))
     }
 
+    /// Does the task want its pages from a browser?
+    pub fn has_browser(&self) -> bool {
+        self.task.fetch.engine == Engine::Browser
+    }
+
+    async fn browse(&mut self, request: Request) -> Result<Page, SessionError> {
+        if self.browser.is_none() {
+            let starting = Browser::start(self.seat, self.task, &mut self.session, self.blanks.clone());
+            self.browser = Some(starting.await?);
+        }
+        let browser = self.browser.as_mut().expect("it was started just now");
+        browser.go(&mut self.session, request).await
+    }
+
+    /// Traces what happened on the wire, and says what went wrong there.
+    pub fn told<T>(&mut self, sent: Result<T, SessionError>) -> Result<T, Trouble> {
+        for line in std::mem::take(&mut self.session.log) {
+            self.trace(line);
+        }
+        sent.map_err(|error| self.trouble(error.cause(), error.to_string()))
+    }
+
     /// Reads a page and stands on it.
     pub fn stand_on(&mut self, page: Page) {
         let told = match self.task.fetch.charset.as_str() {
+            // A browser has read the page already, and hands it out in UTF-8.
+            _ if self.has_browser() => Some("utf-8"),
             "auto" => page.meta.header("content-type").and_then(charset::from_content_type),
             told => Some(told),
         };
@@ -236,10 +287,24 @@ impl<'a> Walker<'a> {
 
     /// Hands the current page out; answers how many rows on it were new.
     pub fn extract(&mut self) -> Result<usize, Trouble> {
+        self.hand_out(false)
+    }
+
+    /// Hands the page out once more, with what has come to it since; answers how many rows on it were not there before.
+    pub fn extract_grown(&mut self) -> Result<usize, Trouble> {
+        self.hand_out(true)
+    }
+
+    fn hand_out(&mut self, grown: bool) -> Result<usize, Trouble> {
         let Some(stand) = self.stand.clone() else { return Err(self.no_page()) };
         self.extracted = true;
-        let page = self.blanked(&stand.page);
-        let rows = self.observer.page(page.as_ref().unwrap_or(&stand.page), &stand.tree, &self.with);
+        let blanked = self.blanked(&stand.page);
+        let page = blanked.as_ref().unwrap_or(&stand.page);
+        let rows = if grown {
+            self.observer.grown(page, &stand.tree, &self.with)
+        } else {
+            self.observer.page(page, &stand.tree, &self.with)
+        };
         self.trace(format!("{} has {rows} new rows", shown(&stand.page.meta.url)));
         Ok(rows)
     }

@@ -2,12 +2,11 @@
 //! change with the version, and said aloud, so that nobody waits for an alert that is never sent.
 
 use crate::model::Task;
-use crate::model::task::{Data, Engine};
+use crate::model::task::Data;
 
 pub(super) fn of(task: &Task) -> Vec<String> {
     let column = |has: fn(&crate::model::Column) -> bool| task.columns.iter().any(has);
     let asked = [
-        (task.fetch.engine == Engine::Browser, "fetch.engine = \"browser\": pages are fetched without a browser"),
         (task.data.history != Data::default().history, "data.history: the previous generation is kept, no more"),
         (!task.alert.urls.is_empty(), "alert.urls: no alerts are sent"),
         (column(|it| it.pattern.is_some()), "column.pattern: the text is kept whole"),

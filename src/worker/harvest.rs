@@ -1,6 +1,6 @@
 //! Takes the pages as the robot brings them, and turns them into rows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use url::Url;
@@ -36,6 +36,8 @@ pub struct Harvest<'a> {
     kept: u32,
     saved: u32,
     seen: HashSet<u64>,
+    /// How often each row is on the page of now: a page that grows shows its old rows again.
+    on_page: HashMap<u64, u32>,
     /// The template's columns, as named, and behind them those of `for_each`.
     columns: Vec<String>,
     /// Columns that the script's `for_each`es add.
@@ -74,6 +76,7 @@ impl<'a> Harvest<'a> {
             kept: 0,
             saved: 0,
             seen: HashSet::new(),
+            on_page: HashMap::new(),
             columns: Vec::new(),
             with: with.collect(),
             batch: Vec::new(),
@@ -134,12 +137,31 @@ impl<'a> Harvest<'a> {
 
     /// Is the row one that this run has not had yet?
     fn add(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
-        let mut hasher = DefaultHasher::new();
-        cells.hash(&mut hasher);
-        let is_new = self.seen.insert(hasher.finish());
+        let hash = hash_of(&cells);
+        *self.on_page.entry(hash).or_default() += 1;
+        let is_new = self.seen.insert(hash);
         self.rows += 1;
         self.put(Row { cells, page });
         is_new
+    }
+
+    /// The rows of a page, with what the `for_each` around it adds.
+    fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
+        let extraction = extract::records(self.template.as_ref()?, tree);
+        let table = extract::named(extraction.table, &self.assignment.task.columns);
+        if self.pages == 1 {
+            self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
+        }
+        if self.pages == 1 || !table.rows.is_empty() {
+            let least = self.similarity.map_or(extraction.similarity, |so_far| so_far.min(extraction.similarity));
+            self.similarity = Some(least);
+        }
+        self.columns = table.columns;
+        self.columns.extend(self.with.iter().cloned());
+        let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+        let added: Vec<Option<String>> = self.with.iter().map(value).collect();
+        let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
+        Some(rows.map(|row| row.cells.into_iter().chain(added.iter().cloned()).collect()).collect())
     }
 
     fn put(&mut self, row: Row) {
@@ -161,30 +183,29 @@ impl Observer for Harvest<'_> {
         if self.template.is_none() && index == 0 {
             self.learn(tree);
         }
-        let Some(template) = &self.template else { return 0 };
-        let extraction = extract::records(template, tree);
-        let table = extract::named(extraction.table, &self.assignment.task.columns);
-        if index == 0 {
-            self.any_list = !table.rows.is_empty() || induce::has_list(tree);
-        }
-        if index == 0 || !table.rows.is_empty() {
-            let least = self.similarity.map_or(extraction.similarity, |so_far| so_far.min(extraction.similarity));
-            self.similarity = Some(least);
-        }
+        let Some(rows) = self.read(tree, with) else { return 0 };
         if let Some(details) = &mut self.details {
             details.seen_list(tree);
         }
-        self.columns = table.columns;
-        self.columns.extend(self.with.iter().cloned());
-        let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
-        let added: Vec<Option<String>> = self.with.iter().map(value).collect();
-        table
-            .rows
-            .into_iter()
-            .filter(|row| row.cells.iter().any(Option::is_some))
-            .map(|row| self.add(row.cells.into_iter().chain(added.iter().cloned()).collect(), index))
-            .filter(|&is_new| is_new)
-            .count()
+        self.on_page.clear();
+        rows.into_iter().map(|cells| self.add(cells, index)).filter(|&is_new| is_new).count()
+    }
+
+    fn grown(&mut self, _page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        let Some(rows) = self.read(tree, with) else { return 0 };
+        let index = self.pages.saturating_sub(1);
+        let mut now: HashMap<u64, u32> = HashMap::new();
+        let mut new = 0;
+        for cells in rows {
+            let hash = hash_of(&cells);
+            let count = now.entry(hash).or_default();
+            *count += 1;
+            if *count > self.on_page.get(&hash).copied().unwrap_or(0) {
+                self.add(cells, index);
+                new += 1;
+            }
+        }
+        new
     }
 
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
@@ -210,6 +231,12 @@ impl Observer for Harvest<'_> {
     fn trace(&mut self, line: TraceLine) {
         report(&Message::Trace(line));
     }
+}
+
+fn hash_of(cells: &[Option<String>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    cells.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Has the page been sent? One that is too large is not.

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Verdict};
-use crate::robot::{self, Order};
+use crate::robot::{self, Order, Seat};
 use crate::wire::{self, Answer, Assignment, Message};
 
 use harvest::Harvest;
@@ -62,6 +62,7 @@ fn run(assignment: &Assignment, answers: Answers) -> Verdict {
         files: &assignment.files,
         cookies: assignment.cookies.as_deref(),
         deadline,
+        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
     };
     let parent = Parent::new(assignment, answers);
     let walk = runtime.block_on(robot::walk_from(Box::new(parent), order, &mut harvest));

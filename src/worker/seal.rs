@@ -5,11 +5,16 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
+use crate::model::task::Engine;
 use crate::wire::Assignment;
 
 /// Files and sockets one run may have open.
 const MAX_OPEN_FILES: u64 = 256;
-/// A run writes no files at all; this is for what libraries may try.
+/// A browser holds a connection a request, here and on its own side.
+const BROWSER_OPEN_FILES: u64 = 1_024;
+/// With 256 MB of data Chromium does not start; with 512 MB it shows pages of 100,000 objects.
+const BROWSER_MEMORY: u64 = 512 << 20;
+/// A run writes no files at all but a browser's profile; this is for what libraries may try.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Before the assignment is read: nobody may look into this process, and it dies with its parent.
@@ -27,12 +32,17 @@ pub fn late(assignment: &Assignment) -> Result<(), String> {
     prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
     let limits = &assignment.task.limits;
     let cpu_seconds = limits.timeout.0.as_secs().max(1);
+    // A browser is started by this process, so that each of its processes has the same limits.
+    let (memory, open_files) = match assignment.task.fetch.engine {
+        Engine::Http => (limits.memory.0, MAX_OPEN_FILES),
+        Engine::Browser => (limits.memory.0.max(BROWSER_MEMORY), BROWSER_OPEN_FILES),
+    };
     for (resource, most, at_the_very_most) in [
         (Resource::RLIMIT_CORE, 0, 0),
-        (Resource::RLIMIT_DATA, limits.memory.0, limits.memory.0),
+        (Resource::RLIMIT_DATA, memory, memory),
         // The first number ends in SIGXCPU, which the parent can name; only the second in SIGKILL.
         (Resource::RLIMIT_CPU, cpu_seconds, cpu_seconds + 5),
-        (Resource::RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES),
+        (Resource::RLIMIT_NOFILE, open_files, open_files),
         (Resource::RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
     ] {
         setrlimit(resource, most, at_the_very_most).map_err(|error| format!("{resource:?}: {error}"))?;

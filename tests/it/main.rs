@@ -6,6 +6,7 @@ mod stage;
 
 mod apps;
 mod architecture;
+mod browser;
 mod cli;
 mod daemon;
 mod details;

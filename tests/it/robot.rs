@@ -113,7 +113,8 @@ async fn walk_with(task: &Task, script: &str, password: &str, cookies: Option<&s
     let mut notes = Notes::default();
     let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
     let deadline = Instant::now() + time;
-    let order = Order { task, script: &script, secrets: &secrets, files: &files, cookies, deadline };
+    let seat = robot::Seat::default();
+    let order = Order { task, script: &script, secrets: &secrets, files: &files, cookies, deadline, seat };
     let walk = robot::walk(order, &mut notes).await;
     Walked { notes, walk }
 }

@@ -99,7 +99,7 @@ impl Form {
         Ok(Filled { post: true, url, body: Some(body), content_type })
     }
 
-    fn type_in(&self, fields: &mut [Field], wanted: &str, value: &str) -> Result<(), FormError> {
+    pub(super) fn type_in(&self, fields: &mut [Field], wanted: &str, value: &str) -> Result<(), FormError> {
         let name = self.field_name(wanted).ok_or_else(|| FormError::NoField {
             wanted: wanted.to_owned(),
             there: listed(self.visible().map(|field| field.name.as_str())),
@@ -150,7 +150,7 @@ impl Form {
             })
     }
 
-    fn press(&self, press: Press<'_>) -> Result<Option<&Button>, FormError> {
+    pub(super) fn press(&self, press: Press<'_>) -> Result<Option<&Button>, FormError> {
         let wanted = match press {
             Press::First => return Ok(self.buttons.first()),
             Press::Node(node) => return Ok(self.buttons.iter().find(|button| button.node == node)),

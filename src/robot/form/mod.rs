@@ -4,6 +4,7 @@ mod purpose;
 mod words;
 mod find;
 mod fill;
+mod live;
 
 use std::collections::HashMap;
 
@@ -12,6 +13,7 @@ use crate::page::{NodeId, Tree};
 
 pub use fill::{Filled, FormError, Press};
 pub use find::{around, find};
+pub use live::{Filling, Place};
 pub use purpose::Purpose;
 
 #[derive(Clone, Debug)]

@@ -22,12 +22,12 @@ pub struct Patience {
     pub first_pause: Duration,
 }
 
+/// A browser's patience is that of every run.
+pub const CONNECT: Duration = Duration::from_secs(15);
+pub const FIRST_BYTE: Duration = Duration::from_secs(30);
+
 impl Default for Patience {
     fn default() -> Patience {
-        Patience {
-            connect: Duration::from_secs(15),
-            first_byte: Duration::from_secs(30),
-            first_pause: Duration::from_secs(1),
-        }
+        Patience { connect: CONNECT, first_byte: FIRST_BYTE, first_pause: Duration::from_secs(1) }
     }
 }

@@ -73,6 +73,11 @@ pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
     more::address(tree, base)
 }
 
+/// The “load more” button, for who can press it.
+pub fn more_button(tree: &Tree) -> Option<NodeId> {
+    more::button(tree)
+}
+
 /// The link itself.
 pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
     let base = link::base(tree, url);

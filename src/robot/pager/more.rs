@@ -30,6 +30,11 @@ pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
     })
 }
 
+/// The button itself, for who can press it.
+pub fn button(tree: &Tree) -> Option<NodeId> {
+    buttons(tree).next()
+}
+
 fn buttons(tree: &Tree) -> impl Iterator<Item = NodeId> {
     let presses = |&node: &NodeId| match tree.tag(node) {
         "button" => true,

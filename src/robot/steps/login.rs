@@ -122,6 +122,7 @@ fn door(walker: &Walker<'_>, step: &Login) -> Result<Option<Form>, Trouble> {
 
 /// Fills the form, and those that come after it: the password on a page of its own, a one-time code.
 async fn enter(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
+    walker.come_back().await?;
     let Some(mut form) = door(walker, step)? else {
         let there = form::all(&walker.here()?.tree);
         return Err(walker.trouble(Failure::Login, submit::no_form(step.form.as_deref().unwrap_or("login"), &there)));

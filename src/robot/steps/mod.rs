@@ -9,6 +9,7 @@ mod details;
 mod for_each;
 mod condition;
 mod take;
+mod live;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,7 +17,7 @@ use std::pin::Pin;
 
 use super::Trouble;
 use super::walker::Walker;
-use crate::model::{Failure, Step};
+use crate::model::Step;
 
 pub use login::{LoggedIn, is_logged_out, log_in_again};
 pub use paginate::paginate;
@@ -76,13 +77,12 @@ async fn run(walker: &mut Walker<'_>, step: &Step, strict: bool) -> Result<(), T
         Step::Expect(condition) => condition::expect(walker, condition),
         Step::Wait(span) => {
             walker.trace(format!("waits {span}"));
-            walker.pause(span.0).await
+            if walker.browser.is_some() { live::wait(walker, span.0).await } else { walker.pause(span.0).await }
         }
         Step::Save(name) => walker.save(name),
-        Step::Click(_) | Step::Scroll(_) | Step::WaitFor(_) => {
-            let sentence = format!("`{}` needs a browser: set `fetch.engine = \"browser\"` in task.toml", step.verb());
-            Err(walker.trouble(Failure::Config, sentence))
-        }
+        Step::Click(wanted) => live::click(walker, wanted, strict).await,
+        Step::Scroll(scroll) => live::scroll(walker, scroll, strict).await,
+        Step::WaitFor(it) => live::wait_for(walker, it).await,
     }
 }
 

@@ -7,13 +7,14 @@ use std::hash::{Hash, Hasher};
 use serde_json::Value;
 use url::Url;
 
+use super::super::form::Place;
 use super::super::session::{Request, shown};
 use super::super::trouble::SessionError;
 use super::super::walker::Walker;
 use super::super::{Trouble, link, pager};
-use super::{ask, follow, take};
+use super::{ask, follow, live, take};
 use crate::model::Failure;
-use crate::model::script::Paginate;
+use crate::model::script::{Paginate, Scroll};
 use crate::page::{NodeId, Tree};
 
 pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> {
@@ -21,6 +22,8 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
     let mut count = Count::new(walker, step);
     let mut addresses: HashSet<String> = HashSet::new();
     let mut contents: HashSet<u64> = HashSet::new();
+    let mut grown = false;
+    walker.come_back().await?;
     unwrap_html(walker, step)?;
     for number in 1.. {
         let here = walker.here()?;
@@ -29,23 +32,26 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
             return enough(walker, number - 1, "this page says the same as an earlier one");
         }
         walker.pages += 1;
-        if walker.extract()? == 0 {
+        let rows = if grown { walker.extract_grown()? } else { walker.extract()? };
+        if rows == 0 {
             return enough(walker, number, "no new rows on this page");
         }
         let Some(next) = next(walker, step, &mut count)? else {
             return enough(walker, number, "nothing leads on from here");
         };
-        // A post-back and a form lead to the same address with another content.
-        if !next.post && addresses.contains(&shown(&next.url)) {
-            return enough(walker, number, "the next link leads to a page seen before");
-        }
-        if let Err(error) = walker.session.may_reach(&next.url).await {
-            return match error {
-                SessionError::Refused { .. } | SessionError::RobotsTxt { .. } => {
-                    enough(walker, number, &format!("the next link is not followed: {error}"))
-                }
-                error => Err(walker.trouble(error.cause(), error.to_string())),
-            };
+        if let Next::Page(next) = &next {
+            // A post-back and a form lead to the same address with another content.
+            if !next.post && addresses.contains(&shown(&next.url)) {
+                return enough(walker, number, "the next link leads to a page seen before");
+            }
+            if let Err(error) = walker.session.may_reach(&next.url).await {
+                return match error {
+                    SessionError::Refused { .. } | SessionError::RobotsTxt { .. } => {
+                        enough(walker, number, &format!("the next link is not followed: {error}"))
+                    }
+                    error => Err(walker.trouble(error.cause(), error.to_string())),
+                };
+            }
         }
         if number >= most {
             return enough(walker, number, "that is the most this step reads (`max_pages`); there are more");
@@ -55,6 +61,20 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
             walker.remark = Some(remark.clone());
             return enough(walker, number, &remark);
         }
+        let next = match next {
+            Next::Page(request) => *request,
+            Next::Click(place) => {
+                live::press(walker, &place, true).await?;
+                grown = true;
+                continue;
+            }
+            Next::Scroll => {
+                scroll(walker).await?;
+                grown = true;
+                continue;
+            }
+        };
+        grown = false;
         // Who counts by himself comes to the end of the list by asking for a page that is not there.
         let is_guess = step.param.is_some() || step.url.is_some() && step.cursor.is_none();
         walker.go(next, !is_guess).await?;
@@ -63,6 +83,27 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
         }
         walker.check_status()?;
         unwrap_html(walker, step)?;
+    }
+    Ok(())
+}
+
+/// What brings more rows.
+enum Next {
+    Page(Box<Request>),
+    /// In a browser: a button that fetches more into the page.
+    Click(Place),
+    /// In a browser: the end of the page does.
+    Scroll,
+}
+
+/// Scrolls to the end; where that brings nothing, once more, since some pages take a moment.
+async fn scroll(walker: &mut Walker<'_>) -> Result<(), Trouble> {
+    let before = fingerprint(&walker.here()?.tree);
+    for _ in 0..2 {
+        live::scroll(walker, &Scroll::default(), true).await?;
+        if fingerprint(&walker.here()?.tree) != before {
+            break;
+        }
     }
     Ok(())
 }
@@ -92,8 +133,31 @@ impl Count {
     }
 }
 
+/// How to come to the rows after these.
+fn next(walker: &mut Walker<'_>, step: &Paginate, count: &mut Count) -> Result<Option<Next>, Trouble> {
+    if step.scroll {
+        return Ok(Some(Next::Scroll));
+    }
+    if let Some(request) = request(walker, step, count)? {
+        return Ok(Some(Next::Page(Box::new(request))));
+    }
+    Ok(button(walker, step)?.filter(|_| walker.has_browser()).map(Next::Click))
+}
+
+/// What a browser can press where nothing leads on.
+fn button(walker: &Walker<'_>, step: &Paginate) -> Result<Option<Place>, Trouble> {
+    let tree = &walker.here()?.tree;
+    match step {
+        Paginate { next: Some(wanted), .. } => live::find(walker, wanted),
+        Paginate { url: None, cursor: None, param: None, .. } => {
+            Ok(pager::more_button(tree).map(|node| Place::of(tree, node)))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The request for the page after this one.
-fn next(walker: &mut Walker<'_>, step: &Paginate, count: &mut Count) -> Result<Option<Request>, Trouble> {
+fn request(walker: &mut Walker<'_>, step: &Paginate, count: &mut Count) -> Result<Option<Request>, Trouble> {
     let request = match step {
         Paginate { url: Some(template), cursor, .. } => {
             match cursor {
@@ -129,7 +193,8 @@ fn found(walker: &Walker<'_>) -> Result<Option<Request>, Trouble> {
     if let Some(node) = pager::next_post_back(tree) {
         return follow::click(walker, node);
     }
-    Ok(pager::more_address(tree, &link::base(tree, url)).map(Request::get))
+    // A browser presses the button itself, so that what it fetches comes to its place.
+    Ok(pager::more_address(tree, &link::base(tree, url)).filter(|_| !walker.has_browser()).map(Request::get))
 }
 
 fn with_param(url: &Url, param: &str, value: u64) -> Url {

@@ -13,6 +13,7 @@ use crate::model::script::Submit;
 use crate::page::NodeId;
 
 pub async fn submit(walker: &mut Walker<'_>, step: &Submit, strict: bool) -> Result<(), Trouble> {
+    walker.come_back().await?;
     let wanted = walker.expand(&step.form)?;
     let mut values = BTreeMap::new();
     for (name, value) in &step.fields {
@@ -43,7 +44,9 @@ pub fn request(
     if values.values().any(|value| walker.blanks.in_text(value)) {
         stays_here(walker, &name, &filled)?;
     }
-    sent(walker, filled)
+    // What could be filled above can be filled on the page itself.
+    let filling = form.filling(&here.tree, values, press).ok().filter(|_| walker.has_browser());
+    Ok(Request { filling, ..sent(walker, filled)? })
 }
 
 /// The request that a script's post-back makes: the form it stands in, with two hidden fields set and no button pressed.
@@ -65,7 +68,7 @@ pub fn press(walker: &Walker<'_>, node: NodeId) -> Result<Option<Request>, Troub
 fn sent(walker: &Walker<'_>, filled: Filled) -> Result<Request, Trouble> {
     let referrer = Some(walker.here()?.page.meta.url.clone());
     let body = filled.body.map(|bytes| Body { content_type: filled.content_type, bytes });
-    Ok(Request { post: filled.post, url: filled.url, headers: Vec::new(), body, referrer })
+    Ok(Request { post: filled.post, url: filled.url, headers: Vec::new(), body, referrer, filling: None })
 }
 
 fn stays_here(walker: &Walker<'_>, name: &str, filled: &Filled) -> Result<(), Trouble> {

