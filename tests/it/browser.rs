@@ -34,8 +34,11 @@ fn browsers(stage: &Stage) -> Vec<u32> {
 
 fn nothing_is_left(stage: &Stage) {
     assert_eq!(browsers(stage), Vec::<u32>::new(), "no Chromium is left");
-    let profiles = fs::read_dir(stage.path("state/runs")).map(Iterator::count).unwrap_or(0);
-    assert_eq!(profiles, 0, "and no profile");
+    assert_eq!(profiles(stage), 0, "and no profile");
+}
+
+fn profiles(stage: &Stage) -> usize {
+    fs::read_dir(stage.path("state/runs")).map(Iterator::count).unwrap_or(0)
 }
 
 #[test]
@@ -131,6 +134,7 @@ fn a_killed_daemon_leaves_no_chromium_and_the_next_one_removes_its_profile() {
     assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
     stage.write("tasks/hangs/task.toml", "url = 'https://nowhere.test/'\nenabled = false\n");
     stage.start_daemon();
+    stage.wait_for("the profile to be removed", || profiles(&stage) == 0);
     nothing_is_left(&stage);
 }
 

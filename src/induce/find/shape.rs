@@ -246,7 +246,7 @@ impl Paths {
 struct Sets {
     /// By a print of the numbers. Of two sets with one print the later is not found again, and is kept once more.
     ids: HashMap<u64, u32>,
-    /// All sets, one behind the other: where every node has a set of its own, a box for each took a third of the time.
+    /// All sets, one behind the other: on some pages every node has a set of its own.
     numbers: Vec<u32>,
     /// Of each set: where it ends, and the next begins.
     ends: Vec<usize>,

@@ -189,7 +189,7 @@ async fn bad_pages_end_in_named_outcomes() {
         ("/wander", html("<script>location = '/wander?' + Math.random()</script>")),
         (
             "/nodes",
-            html("<script>for (let n = 0; n < 1e6; n++) document.body.append(document.createElement('b'))</script>"),
+            html("<script>for (let n = 0; n < 4e5; n++) document.body.append(document.createElement('b'))</script>"),
         ),
         (
             "/dialogs",
