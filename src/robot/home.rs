@@ -19,6 +19,9 @@ pub trait Home {
     /// The request of the last turn is done, and the host wants to be left alone for so long.
     fn over(&mut self, pause: Duration);
 
+    /// No request will be made for a while.
+    fn rest(&mut self) {}
+
     /// What is known of a page from an earlier run.
     fn kept(&self, _url: &Url) -> Option<&KeptPage> {
         None

@@ -196,7 +196,8 @@ impl Session {
     }
 
     /// Waits, but not beyond the run's time.
-    pub async fn pause(&self, time: Duration) -> Result<(), SessionError> {
+    pub async fn pause(&mut self, time: Duration) -> Result<(), SessionError> {
+        self.home.rest();
         let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
         waited.map_err(|_| SessionError::Waited)
     }

@@ -6,6 +6,7 @@
 mod harvest;
 mod detail;
 mod parent;
+mod outbox;
 mod seal;
 
 use std::io;
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
+    outbox::keep_going();
     let answers = listen_to_the_pipe();
     let verdict = run(&assignment, answers);
     report(&Message::End(verdict));
@@ -106,9 +108,7 @@ fn report(message: &Message) {
 }
 
 fn report_with(message: &Message, raw: &[u8]) {
-    if wire::write(&mut io::stdout().lock(), message, raw).is_err() {
-        std::process::exit(1);
-    }
+    outbox::say(message, raw);
 }
 
 /// What the parent answers, with the raw bytes that go with it.

@@ -1,7 +1,7 @@
 //! The child's side of what it asks of its parent: turns at hosts, and pages of earlier runs.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use url::Url;
 
@@ -11,7 +11,12 @@ use crate::wire::{Answer, Assignment, Message};
 
 use super::{Answers, report, report_with};
 
+/// A task that wants no delay keeps its turn at a host this long: asking again for every page cost more than the page.
+const HELD_FOR: Duration = Duration::from_millis(100);
+
 pub struct Parent {
+    /// The host whose turn is ours, and since when.
+    held: Option<(String, Instant)>,
     kept: Vec<KeptPage>,
     robots: Vec<RobotsTxt>,
     answers: Answers,
@@ -19,7 +24,7 @@ pub struct Parent {
 
 impl Parent {
     pub fn new(assignment: &Assignment, answers: Answers) -> Parent {
-        Parent { kept: assignment.kept.clone(), robots: assignment.robots.clone(), answers }
+        Parent { held: None, kept: assignment.kept.clone(), robots: assignment.robots.clone(), answers }
     }
 
     /// The next answer that is one to this question. There is always one: a parent that is gone ends this process.
@@ -39,6 +44,14 @@ impl Parent {
 
 impl Home for Parent {
     fn turn<'h>(&'h mut self, host: &'h str, delay: Duration) -> Answered<'h, Duration> {
+        let is_ours = |(held, since): &(String, Instant)| held == host && since.elapsed() < HELD_FOR;
+        if delay.is_zero() && self.held.as_ref().is_some_and(is_ours) {
+            return Box::pin(std::future::ready(Duration::ZERO));
+        }
+        self.rest();
+        if delay.is_zero() {
+            self.held = Some((host.to_owned(), Instant::now()));
+        }
         report(&Message::Turn { host: host.to_owned(), delay_ms: ms(delay) });
         Box::pin(self.answer(|answer, _| match answer {
             Answer::Turn { wait_ms } => Some(Duration::from_millis(wait_ms)),
@@ -47,7 +60,17 @@ impl Home for Parent {
     }
 
     fn over(&mut self, pause: Duration) {
+        if pause.is_zero() && self.held.is_some() {
+            return;
+        }
+        self.held = None;
         report(&Message::Over { pause_ms: ms(pause) });
+    }
+
+    fn rest(&mut self) {
+        if self.held.take().is_some() {
+            report(&Message::Over { pause_ms: 0 });
+        }
     }
 
     fn kept(&self, url: &Url) -> Option<&KeptPage> {
