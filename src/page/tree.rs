@@ -210,7 +210,7 @@ impl Tree {
 
     /// All text inside the node, white space collapsed; scripts and styles are not text.
     pub fn text(&self, node: NodeId) -> String {
-        let mut text = String::new();
+        let mut text = Collapsed::default();
         let mut at = node;
         let end = self.end(node);
         while at < end {
@@ -220,14 +220,14 @@ impl Tree {
                     continue;
                 }
                 Kind::Text(part) => {
-                    text.push_str(part);
-                    text.push(' ');
+                    text.push(part);
+                    text.part();
                 }
                 Kind::Element(_) | Kind::Document => {}
             }
             at = NodeId(at.0 + 1);
         }
-        collapse(&text)
+        text.text
     }
 
     /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.

@@ -88,6 +88,9 @@ pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
         if tree.tag(node) == "link" && reading == Reading::Shown {
             continue;
         }
+        if numbered != Some(node) && !page.may_lead_on(node) {
+            continue;
+        }
         let Some(target) = target(tree, url, &base, node).filter(|_| !in_other_widget(tree, node)) else { continue };
         let score = page.score(node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
         // The first of equals: pagers stand above and below a list, and say the same.
@@ -154,6 +157,17 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// Does anything speak for this link? Most links of a page say nothing, and where they lead need not be worked out.
+    fn may_lead_on(&self, node: NodeId) -> bool {
+        let tree = self.tree;
+        let label = link::label(tree, node);
+        self.marked.is_some()
+            || has_rel(tree, node, &["next"])
+            || words::text(&label) != Says::Nothing
+            || label.is_empty() && words::is_drawn_arrow(tree, node)
+            || words::attributes(tree, node, Says::Next)
+    }
+
     fn score(&self, node: NodeId, target: &Url) -> i32 {
         let tree = self.tree;
         let is_next = words::attributes(tree, node, Says::Next);

@@ -41,8 +41,9 @@ pub fn are_there(tree: &Tree, url: &Url, base: &Url) -> bool {
 fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     let links: Vec<(NodeId, u32)> = tree
         .elements("a")
-        .filter(|&node| link::is_link(tree, node) && !super::in_other_widget(tree, node))
+        .filter(|&node| link::is_link(tree, node))
         .filter_map(|node| Some((node, number(&tree.text(node))?)))
+        .filter(|&(node, _)| !super::in_other_widget(tree, node))
         .collect();
     let mut pagers: BTreeMap<NodeId, Vec<(NodeId, u32)>> = BTreeMap::new();
     for &(node, number) in &links {

@@ -34,7 +34,12 @@ pub fn says_more(label: &str) -> bool {
 
 /// What a link's text says.
 pub fn text(label: &str) -> Says {
-    let label = label.trim().to_lowercase();
+    let label = label.trim();
+    // A letter is four bytes at most.
+    if label.len() > 4 * MAX_CHARS {
+        return Says::Nothing;
+    }
+    let label = label.to_lowercase();
     if label.is_empty() || label.chars().count() > MAX_CHARS || label.split_whitespace().count() > MAX_WORDS {
         return Says::Nothing;
     }
@@ -60,8 +65,9 @@ pub fn text(label: &str) -> Says {
 /// Do class, id, title or label of the link, or of what it stands in alone, say so?
 pub fn attributes(tree: &Tree, node: NodeId, what: Says) -> bool {
     let is_small = |it: NodeId| tree.end(it).0 - it.0 <= MAX_WRAPPER_NODES;
-    let around = tree.parent(node).filter(|&parent| is_small(parent) && tree.text(parent) == tree.text(node));
-    [Some(node), around].into_iter().flatten().any(|it| says(tree, it, what))
+    let is_alone = |parent: NodeId| is_small(parent) && tree.text(parent) == tree.text(node);
+    says(tree, node, what)
+        || tree.parent(node).is_some_and(|parent| says(tree, parent, what) && is_alone(parent))
         || tree.subtree(node).skip(1).take(3).any(|it| says(tree, it, what))
 }
 
@@ -73,6 +79,10 @@ fn says(tree: &Tree, node: NodeId, what: Says) -> bool {
 
 /// What class names and ids say: `btn-next`, `pageNext`; but not `prev_next`, which both links of a pager have.
 fn names_say(names: &str) -> Says {
+    let has_word = |word: &[u8]| names.as_bytes().windows(word.len()).any(|it| it.eq_ignore_ascii_case(word));
+    if !has_word(b"next") && !has_word(b"prev") {
+        return Says::Nothing;
+    }
     let parts = parts(names);
     // `nextpostslink`, `pagenext`
     let has = |word: &str| parts.iter().any(|part| part.starts_with(word) || part.ends_with(word));
