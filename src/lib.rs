@@ -13,6 +13,7 @@ pub mod page;
 pub mod induce;
 pub mod extract;
 pub mod judge;
+pub mod guard;
 pub mod robot;
 pub mod draft;
 pub mod taskdir;

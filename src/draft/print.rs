@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{Draft, DraftStep};
+use crate::guard::is_global;
 use crate::model::Step;
-use crate::robot::guard::is_global;
 
 /// Longer lines are broken into a table of their own.
 const WIDTH: usize = 128;

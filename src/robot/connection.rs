@@ -1,40 +1,38 @@
-//! What a failed connection means: found inside reqwest's layers of errors.
+//! What a failed connection means: found inside layers of errors.
 
 use std::error::Error as StdError;
 
+use hyper_util::client::legacy;
 use url::Url;
 
-use super::guard::Refusal;
 use super::session::{Session, shown};
 use super::trouble::{Lost, SessionError};
+use crate::model::Missed;
 
 impl Session {
-    /// Finds the reason inside reqwest's layers of errors.
-    pub(super) fn connection_error(&self, url: &Url, error: &reqwest::Error) -> SessionError {
+    /// Finds the reason inside the layers of errors.
+    pub(super) fn connection_error(&self, url: &Url, error: &(dyn StdError + 'static)) -> SessionError {
         let url = shown(url);
         let reason = innermost(error);
-        if let Some(refusal) = causes(error).find_map(|it| it.downcast_ref::<Refusal>()) {
-            return SessionError::Refused { url, refusal: refusal.clone() };
+        let missed = causes(error).find_map(|it| it.downcast_ref::<Missed>());
+        match missed.cloned() {
+            Some(Missed::Refused(refusal)) => SessionError::Refused { url, refusal },
+            Some(Missed::Name(reason)) => SessionError::Name { url, reason },
+            Some(Missed::TooLong) => SessionError::NoConnection { url, waited: self.patience.connect },
+            Some(Missed::Declined(reason)) => SessionError::Connection { url, reason, lost: Lost::Before },
+            Some(Missed::Connection(reason)) => SessionError::Connection { url, reason, lost: Lost::Nonsense },
+            None if causes(error).any(|it| it.is::<rustls::Error>()) => SessionError::Tls { url, reason },
+            None => SessionError::Connection { url, reason, lost: lost(error) },
         }
-        if causes(error).any(|it| it.is::<rustls::Error>()) {
-            return SessionError::Tls { url, reason };
-        }
-        if error.is_dns() {
-            return SessionError::Name { url, reason };
-        }
-        if error.is_connect() && error.is_timeout() {
-            return SessionError::NoConnection { url, waited: self.patience.connect };
-        }
-        SessionError::Connection { url, reason, lost: lost(error) }
     }
 }
 
 /// When did it go wrong?
-fn lost(error: &reqwest::Error) -> Lost {
-    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof};
+fn lost(error: &(dyn StdError + 'static)) -> Lost {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let kinds = causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    if error.is_connect() {
-        return if kinds.into_iter().any(|kind| kind == ConnectionRefused) { Lost::Before } else { Lost::Nonsense };
+    if causes(error).filter_map(|it| it.downcast_ref::<legacy::Error>()).any(legacy::Error::is_connect) {
+        return Lost::Nonsense;
     }
     let broke = |kind| matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof);
     let cut = causes(error).filter_map(|it| it.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);

@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use url::Url;
 
+use super::door::Door;
 use crate::model::{Calendar, KeptPage, RobotsTxt, RunId};
 
 pub type Answered<'h, T> = Pin<Box<dyn Future<Output = T> + 'h>>;
@@ -18,6 +20,11 @@ pub trait Home {
 
     /// The request of the last turn is done, and the host wants to be left alone for so long.
     fn over(&mut self, pause: Duration);
+
+    /// Who opens connections; none: the robot does so itself.
+    fn door(&self) -> Option<Arc<dyn Door>> {
+        None
+    }
 
     /// No request will be made for a while.
     fn rest(&mut self) {}

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::redirect::MAX_URL_BYTES;
+use crate::guard::MAX_URL_BYTES;
 use crate::page::{NodeId, Selector, Tree};
 
 /// What relative addresses of the page are relative to: its `<base href>`, or the page itself.

@@ -21,6 +21,8 @@ mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
+mod door;
+mod client;
 mod connection;
 mod sent;
 mod browser;
@@ -29,7 +31,6 @@ mod proxy;
 mod home;
 mod manners;
 mod cookies;
-pub mod guard;
 mod blank;
 mod trouble;
 
@@ -39,6 +40,7 @@ use std::time::Instant;
 use chrono::Utc;
 use url::Url;
 
+use crate::guard::Guard;
 use crate::model::script::Ask;
 use crate::model::task::Engine;
 use crate::model::{Page, Script, Step, Task, TraceLine};
@@ -46,13 +48,13 @@ use crate::page::Tree;
 
 pub use browser::Seat;
 pub use check::{ScriptProblem, check};
+pub use door::{Door, Opening};
 pub use home::{Alone, Answered, Home};
 pub use proxy::check_proxy;
 pub use stepper::Stepper;
 pub use trouble::Trouble;
 
 use cookies::Jar;
-use guard::Guard;
 use session::{Request, Session};
 use walker::Walker;
 
@@ -113,14 +115,13 @@ pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
 
 /// As [`walk`], for a robot that does not go alone.
 pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn Observer) -> Walk {
-    let mut session = match session(&order) {
+    let session = match session(&order, home) {
         Ok(session) => session,
         Err(trouble) => {
             let cookies = order.cookies.map(str::to_owned);
             return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
         }
     };
-    session.home = home;
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
     let mut walker = Walker::new(&order, session, observer, today);
     let result =
@@ -131,10 +132,10 @@ pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn
     Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
 }
 
-fn session(order: &Order<'_>) -> Result<Session, Trouble> {
+fn session(order: &Order<'_>, home: Box<dyn Home>) -> Result<Session, Trouble> {
     let guard = Guard::new(order.task, order.script);
     let jar = Jar::from_json(order.cookies);
-    Session::new(order.task, order.secrets, guard, jar, order.deadline).map_err(|error| Trouble {
+    Session::new(order.task, order.secrets, guard, jar, home, order.deadline).map_err(|error| Trouble {
         cause: error.cause(),
         sentence: error.to_string(),
         page: None,
@@ -152,8 +153,15 @@ pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
     let named = Script { steps: vec![Step::Get(Ask::url(url.as_str()))] };
     let brief =
         |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
-    let mut session =
-        Session::new(task, &BTreeMap::new(), Guard::new(task, &named), Jar::default(), deadline).map_err(brief)?;
+    let mut session = Session::new(
+        task,
+        &BTreeMap::new(),
+        Guard::new(task, &named),
+        Jar::default(),
+        Box::new(Alone::default()),
+        deadline,
+    )
+    .map_err(brief)?;
     let request = Request::get(url.clone());
     let page = match task.fetch.engine {
         Engine::Http => session.send(request).await,

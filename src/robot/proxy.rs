@@ -3,13 +3,66 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::Utc;
-use reqwest::Proxy;
+use hyper::Uri;
+use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
-use super::guard::{Guard, is_global};
 use super::trouble::SessionError;
 use super::variables::{self, Part, Values};
+use crate::guard::{Guard, is_global};
+
+/// Where the proxy is, and how it lets us in.
+pub struct Proxy {
+    pub uri: Uri,
+    pub auth: Option<Auth>,
+    socks: bool,
+}
+
+pub struct Auth {
+    user: String,
+    password: String,
+}
+
+impl Auth {
+    pub fn header(&self) -> HeaderValue {
+        basic(&self.user, &self.password)
+    }
+}
+
+/// User and password as HTTP basic authentication sends them.
+pub fn basic(user: &str, password: &str) -> HeaderValue {
+    let pair = STANDARD.encode(format!("{user}:{password}"));
+    let mut value = HeaderValue::try_from(format!("Basic {pair}")).expect("base64 is plain letters");
+    value.set_sensitive(true);
+    value
+}
+
+impl Proxy {
+    pub fn is_socks(&self) -> bool {
+        self.socks
+    }
+
+    /// Names are looked up behind the proxy, also for `socks5`: a sealed run cannot look up any.
+    pub fn socks<C>(&self, inner: C) -> SocksV5<C> {
+        let socks = SocksV5::new(self.uri.clone(), inner);
+        match &self.auth {
+            Some(auth) => socks.with_auth(auth.user.clone(), auth.password.clone()),
+            None => socks,
+        }
+    }
+
+    pub fn tunnel<C>(&self, inner: C) -> Tunnel<C> {
+        let tunnel = Tunnel::new(self.uri.clone(), inner);
+        match &self.auth {
+            Some(auth) => tunnel.with_auth(auth.header()),
+            None => tunnel,
+        }
+    }
+}
 
 const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
 
@@ -35,7 +88,17 @@ pub fn reach(text: &str, secrets: &BTreeMap<String, String>, guard: &Guard) -> R
             .address(&host, address)
             .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     }
-    Proxy::all(url).map_err(|_| SessionError::Proxy("it is not an address".to_owned()))
+    of(&url).ok_or_else(|| SessionError::Proxy("it is not an address".to_owned()))
+}
+
+fn of(url: &Url) -> Option<Proxy> {
+    let socks = url.scheme().starts_with("socks");
+    let port = url.port_or_known_default().unwrap_or(if socks { 1080 } else { 80 });
+    let uri = format!("{}://{}:{port}", url.scheme(), url.host_str()?).parse().ok()?;
+    let plain = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let auth = (!url.username().is_empty())
+        .then(|| Auth { user: plain(url.username()), password: plain(url.password().unwrap_or_default()) });
+    Some(Proxy { uri, auth, socks })
 }
 
 /// Can this be a proxy? Said when the folder is dropped.

@@ -5,10 +5,9 @@
 use url::Url;
 
 use super::session::Request;
+use crate::guard::MAX_URL_BYTES;
 
 pub const MAX_HOPS: u32 = 10;
-/// Longer than any real one and short enough to print.
-pub const MAX_URL_BYTES: usize = 8 << 10;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectError {

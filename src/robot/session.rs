@@ -7,21 +7,22 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response};
+use reqwest::{Method, Response};
 use url::Url;
 
 use super::blank::Blanks;
-use super::connection::innermost;
+use super::client::{self, Client};
 use super::cookies::Jar;
+use super::door::Door;
 use super::form::Filling;
-use super::guard::Guard;
-use super::home::{Alone, Home};
+use super::home::Home;
 use super::manners::robots::{self, Rules};
 use super::manners::{Patience, unchanged};
 use super::proxy;
 use super::redirect::{self, MAX_HOPS};
 use super::sent;
 use super::trouble::SessionError;
+use crate::guard::Guard;
 use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
 
 pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
@@ -32,6 +33,8 @@ const MAX_ERROR_BYTES: u64 = 1 << 20;
 
 pub struct Session {
     client: Client,
+    pub(super) door: Arc<dyn Door>,
+    user_agent: HeaderValue,
     pub(super) guard: Arc<Guard>,
     pub jar: Jar,
     pub(super) limits: Limits,
@@ -123,26 +126,20 @@ impl Session {
         secrets: &BTreeMap<String, String>,
         guard: Guard,
         jar: Jar,
+        home: Box<dyn Home>,
         deadline: Instant,
     ) -> Result<Session, SessionError> {
-        // Fails only when a provider is there already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let patience = Patience::default();
-        let builder = match &task.fetch.proxy {
-            Some(proxy) => Client::builder().proxy(proxy::reach(proxy, secrets, &guard)?),
-            None => Client::builder().no_proxy(),
-        };
+        let proxy = task.fetch.proxy.as_ref().map(|it| proxy::reach(it, secrets, &guard)).transpose()?;
+        let trust: client::Trust = Arc::new(client::of_this_machine);
         #[cfg(test)]
-        let builder = guard.trust(builder);
-        let client = builder
-            .user_agent(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .connect_timeout(patience.connect)
-            .dns_resolver(guard.clone())
-            .build()
-            .map_err(|error| SessionError::Client(innermost(&error)))?;
+        let trust = guard.pretend.trust().unwrap_or(trust);
+        let guard = Arc::new(guard);
+        let door = home.door().unwrap_or_else(|| Arc::new(Arc::clone(&guard)));
+        let client = Client::new(Arc::clone(&door), patience.connect, proxy, trust);
+        let user_agent = task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT);
+        let user_agent =
+            HeaderValue::from_str(user_agent).map_err(|_| SessionError::Header("user-agent".to_owned()))?;
         let limits = Limits {
             max_requests: task.limits.max_requests,
             max_page_bytes: task.limits.max_page_bytes.0,
@@ -152,12 +149,14 @@ impl Session {
         };
         Ok(Session {
             client,
-            guard: Arc::new(guard),
+            door,
+            user_agent,
+            guard,
             jar,
             limits,
             patience,
             deadline,
-            home: Box::new(Alone::default()),
+            home,
             robots: HashMap::new(),
             basic: HashMap::new(),
             once_only: false,
@@ -285,20 +284,26 @@ impl Session {
         purpose: Purpose,
     ) -> Result<Response, SessionError> {
         let method = if request.post { Method::POST } else { Method::GET };
-        let mut builder = self.client.request(method, request.url.clone()).headers(headers);
+        let mut wanted = reqwest::Request::new(method, without_password(&request.url));
+        *wanted.headers_mut() = headers;
         if let Some(body) = &request.body {
-            builder = builder.header(header::CONTENT_TYPE, &body.content_type).body(body.bytes.clone());
+            let kind = HeaderValue::from_str(&body.content_type);
+            let kind = kind.map_err(|_| SessionError::Header(header::CONTENT_TYPE.to_string()))?;
+            wanted.headers_mut().insert(header::CONTENT_TYPE, kind);
+            *wanted.body_mut() = Some(body.bytes.clone().into());
         }
         if let Some((user, password)) = self.log_in_for(&request.url).filter(|_| purpose == Purpose::Page) {
-            builder = builder.basic_auth(user, Some(password));
+            wanted.headers_mut().insert(header::AUTHORIZATION, proxy::basic(user, password));
         }
         for (name, value) in known.map(unchanged::conditions).unwrap_or_default() {
-            builder = builder.header(name, value);
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                wanted.headers_mut().insert(name, value);
+            }
         }
-        let sent = tokio::time::timeout(self.patience.first_byte, builder.send());
+        let sent = tokio::time::timeout(self.patience.first_byte, self.client.send(wanted));
         let response = match self.in_time(sent, &request.url).await? {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.connection_error(&request.url, &error)),
+            Ok(Err(error)) => return Err(self.connection_error(&request.url, &*error)),
             Err(_) => {
                 return Err(SessionError::NoAnswer { url: shown(&request.url), waited: self.patience.first_byte });
             }
@@ -357,6 +362,7 @@ impl Session {
     fn headers(&self, request: &Request, purpose: Purpose) -> Result<HeaderMap, SessionError> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
+        headers.insert(header::USER_AGENT, self.user_agent.clone());
         headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(ACCEPT_LANGUAGE));
         if purpose == Purpose::Robots {
             return Ok(headers);

@@ -13,52 +13,11 @@ mod paging;
 mod manners;
 mod private_addresses;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::*;
 use server::{Act, Server};
-
-/// What tests make a guard believe.
-#[derive(Clone, Debug, Default)]
-pub struct Pretend {
-    /// Addresses that count as public, though they are of this machine.
-    pub public: BTreeSet<IpAddr>,
-    /// What a name resolves to, one answer a question; the last one stays.
-    pub names: Arc<Mutex<HashMap<String, VecDeque<Vec<SocketAddr>>>>>,
-    /// A certificate that counts as an authority's.
-    pub authority: Option<Vec<u8>>,
-}
-
-impl Pretend {
-    pub fn answer(&self, host: &str) -> Option<Vec<SocketAddr>> {
-        let mut names = self.names.lock().expect("no test panics with it");
-        let answers = names.get_mut(host)?;
-        if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() }
-    }
-
-    /// A server stands in for a host, whatever its port.
-    pub fn stand_in(&self, host: &str, server: SocketAddr) {
-        let answers = VecDeque::from([vec![server]]);
-        self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
-    }
-
-    pub fn name(&self, host: &str, answers: &[&[IpAddr]]) {
-        let answers = answers.iter().map(|all| all.iter().map(|it| SocketAddr::new(*it, 0)).collect()).collect();
-        self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
-    }
-}
-
-impl Guard {
-    pub fn trust(&self, builder: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
-        match &self.pretend.authority {
-            Some(der) => builder.tls_certs_only([reqwest::Certificate::from_der(der).expect("a certificate")]),
-            None => builder,
-        }
-    }
-}
 
 /// Where hostile servers stand; it counts as public.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
@@ -91,7 +50,8 @@ fn session_for(task: &Task) -> Session {
 
 fn session_with(task: &Task, guard: Guard) -> Session {
     let deadline = Instant::now() + Duration::from_secs(60);
-    let mut session = Session::new(task, &BTreeMap::new(), guard, Jar::default(), deadline).expect("a session");
+    let mut session = Session::new(task, &BTreeMap::new(), guard, Jar::default(), Box::new(Alone::default()), deadline)
+        .expect("a session");
     session.patience.first_pause = Duration::from_millis(1);
     session
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::guard::Refusal;
 use super::redirect::RedirectError;
+use crate::model::Refusal;
 use crate::model::{ByteSize, Failure, Page, Span};
 
 /// Why a walk ended early.
@@ -84,8 +84,6 @@ pub enum SessionError {
     Script { url: String, reason: String },
     #[error("`{0}` is not supported yet")]
     Unsupported(&'static str),
-    #[error("no web client could be made: {0}")]
-    Client(String),
 }
 
 /// When a connection was lost.
@@ -135,7 +133,7 @@ impl SessionError {
             SessionError::PageMemory(_) => Failure::Memory,
             SessionError::PageCrashed(_) | SessionError::BrowserGone(_) => Failure::Crash,
             SessionError::Script { .. } => Failure::Robot,
-            SessionError::Client(_) | SessionError::BrowserStart(_) => Failure::Internal,
+            SessionError::BrowserStart(_) => Failure::Internal,
         }
     }
 }

@@ -12,16 +12,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("induce", &["model", "page"]),
     ("extract", &["model", "page", "induce"]),
     ("judge", &["model"]),
-    ("robot", &["model", "page"]),
+    ("guard", &["model"]),
+    ("robot", &["model", "page", "guard"]),
     // What a recording shows is read as the robot and the learner would read it.
-    ("draft", &["model", "page", "induce", "robot"]),
+    ("draft", &["model", "page", "induce", "guard", "robot"]),
     // A folder is checked when it is dropped: its template must be one, its steps must make sense.
     ("taskdir", &["model", "due", "induce", "robot"]),
     ("config", &["model", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
     ("worker", &["model", "page", "induce", "extract", "judge", "robot", "wire"]),
-    ("daemon", &["model", "due", "config", "taskdir", "wire", "store"]),
+    // The parent of a run connects for it, under the task's guard.
+    ("daemon", &["model", "due", "config", "taskdir", "wire", "store", "guard"]),
     ("supervise", &["model", "page", "induce", "config", "store", "taskdir"]),
     ("practice", &[]),
     (

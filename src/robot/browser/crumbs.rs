@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::guard::Guard;
 use crate::robot::cookies::Jar;
-use crate::robot::guard::Guard;
 
 /// A cookie as Chromium tells it.
 #[derive(Deserialize)]

@@ -21,6 +21,7 @@ mod talk;
 mod read;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -94,7 +95,7 @@ impl Browser {
             return Err(SessionError::Unsupported("fetch.proxy with the browser engine"));
         }
         let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
-        let proxy = Proxy::start(session.guard.clone()).await.map_err(failed)?;
+        let proxy = Proxy::start(Arc::clone(&session.door)).await.map_err(failed)?;
         let (chromium, to, from) = Chromium::start(seat.program, seat.scratch, proxy.address)?;
         let max_page_bytes = task.limits.max_page_bytes.0;
         let mut traffic = Traffic::new(session.guard.clone(), secrets, &task.limits);

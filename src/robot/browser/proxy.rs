@@ -18,7 +18,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-use crate::robot::guard::{Guard, Missed};
+use crate::model::Missed;
+use crate::robot::door::Door;
 use crate::robot::manners::CONNECT;
 
 pub const USER: &str = "pieme";
@@ -36,7 +37,7 @@ pub struct Proxy {
 }
 
 struct Gate {
-    guard: Arc<Guard>,
+    door: Arc<dyn Door>,
     /// The `Proxy-Authorization` that is let in.
     key: String,
     missed: Arc<Mutex<HashMap<String, Missed>>>,
@@ -48,13 +49,13 @@ struct Gate {
 struct NoAnswer;
 
 impl Proxy {
-    pub async fn start(guard: Arc<Guard>) -> io::Result<Proxy> {
+    pub async fn start(door: Arc<dyn Door>) -> io::Result<Proxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let password = uuid::Uuid::now_v7().simple().to_string();
         let missed = Arc::new(Mutex::new(HashMap::new()));
         let key = format!("Basic {}", STANDARD.encode(format!("{USER}:{password}")));
-        let gate = Arc::new(Gate { guard, key, missed: Arc::clone(&missed) });
+        let gate = Arc::new(Gate { door, key, missed: Arc::clone(&missed) });
         let serving = tokio::spawn(accept(listener, gate)).abort_handle();
         Ok(Proxy { address, password, missed, serving })
     }
@@ -134,9 +135,7 @@ impl Gate {
     async fn connect(&self, uri: &Uri, port: u16) -> Option<TcpStream> {
         let host = uri.host()?;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let connecting = self.guard.connect(host, uri.port_u16().unwrap_or(port));
-        let connected = tokio::time::timeout(CONNECT, connecting).await;
-        let connected = connected.unwrap_or_else(|_| Err(Missed::Connection("it takes too long".to_owned())));
+        let connected = self.door.open(host, uri.port_u16().unwrap_or(port), CONNECT).await;
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         match connected {
             Ok(stream) => {

@@ -8,8 +8,8 @@ use url::Url;
 
 use super::Browser;
 use super::traffic::Document;
-use crate::model::{Page, PageMeta};
-use crate::robot::guard::Missed;
+use crate::model::{Missed, Page, PageMeta};
+use crate::robot::manners::CONNECT;
 use crate::robot::redirect::MAX_HOPS;
 use crate::robot::session::shown;
 use crate::robot::trouble::{Lost, SessionError};
@@ -125,7 +125,10 @@ pub fn failure(url: &Url, text: &str, missed: Option<Missed>) -> SessionError {
     match missed {
         Some(Missed::Refused(refusal)) => return SessionError::Refused { url, refusal },
         Some(Missed::Name(reason)) => return SessionError::Name { url, reason },
-        Some(Missed::Connection(reason)) => return SessionError::Connection { url, reason, lost: Lost::MidWay },
+        Some(Missed::TooLong) => return SessionError::NoConnection { url, waited: CONNECT },
+        Some(Missed::Connection(reason) | Missed::Declined(reason)) => {
+            return SessionError::Connection { url, reason, lost: Lost::MidWay };
+        }
         None => {}
     }
     if reason.starts_with("ERR_CERT") || reason.starts_with("ERR_SSL") || reason.contains("_TLS_") {

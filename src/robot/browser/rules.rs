@@ -10,7 +10,7 @@ use url::Url;
 
 use super::pipe::Order;
 use super::traffic::Traffic;
-use crate::robot::guard::Refusal;
+use crate::model::Refusal;
 use crate::robot::redirect::{self, MAX_HOPS};
 use crate::robot::session::{Body, Request, shown};
 use crate::robot::trouble::SessionError;

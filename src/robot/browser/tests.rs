@@ -8,9 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 
 use super::*;
+use crate::guard::Guard;
 use crate::model::{Failure, Script};
 use crate::robot::cookies::Jar;
-use crate::robot::guard::Guard;
 use crate::robot::session::Body;
 
 /// Far more than any of these needs, so that a busy machine fails none.
@@ -92,12 +92,21 @@ fn redirect_to(location: &str) -> String {
 /// A browser for a task, to which `public.test` and `cdn.test` look public; and the session it belongs to.
 async fn browser(task: &str, server: &Server, jar: Jar, time: Duration) -> (Browser, Session) {
     let task: Task =
-        toml::from_str(&format!("fetch.delay = '0s'\nfetch.robots_txt = false\n{task}")).expect("a task of the test");
+        toml::from_str(&format!("fetch.engine = 'browser'\nfetch.delay = '0s'\nfetch.robots_txt = false\n{task}"))
+            .expect("a task of the test");
     let guard = Guard::new(&task, &Script::default());
     for host in ["public.test", "cdn.test"] {
         guard.pretend.stand_in(host, server.address);
     }
-    let mut session = Session::new(&task, &BTreeMap::new(), guard, jar, Instant::now() + time).expect("a session");
+    let mut session = Session::new(
+        &task,
+        &BTreeMap::new(),
+        guard,
+        jar,
+        Box::new(crate::robot::Alone::default()),
+        Instant::now() + time,
+    )
+    .expect("a session");
     let secrets = Blanks::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
     let browser = Browser::start(Seat::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
     (browser, session)

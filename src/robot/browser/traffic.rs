@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use url::Url;
 
+use crate::guard::Guard;
 use crate::model::task::Limits;
 use crate::robot::blank::Blanks;
 use crate::robot::cookies::Jar;
-use crate::robot::guard::Guard;
 use crate::robot::manners::FIRST_BYTE;
 use crate::robot::session::{Request, Session, shown};
 use crate::robot::trouble::{Lost, SessionError};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::guard::Guard;
+use crate::guard::Guard;
 use crate::model::task::Engine;
 use crate::model::{Script, Step, Task};
 

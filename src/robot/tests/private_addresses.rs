@@ -4,8 +4,8 @@ use url::Url;
 
 use super::server::{Act, Server};
 use super::{PLAIN, PRIVATE, guard, session_for, task, walk};
+use crate::guard::tests::SPELLINGS;
 use crate::model::{Failure, Script, Task};
-use crate::robot::guard::tests::SPELLINGS;
 use crate::robot::session::Request;
 use crate::robot::{check_proxy, proxy};
 

@@ -103,7 +103,14 @@ async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
     let guard = guard(&task, &Script::default());
     let secrets = std::collections::BTreeMap::from([("key".to_owned(), "p@ss/word".to_owned())]);
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let session = crate::robot::Session::new(&task, &secrets, guard, Default::default(), deadline);
+    let session = crate::robot::Session::new(
+        &task,
+        &secrets,
+        guard,
+        Default::default(),
+        Box::new(crate::robot::Alone::default()),
+        deadline,
+    );
     let mut session = session.unwrap_or_else(|error| panic!("{error}"));
     let page = session.send(Request::get(task.url.clone().expect("it has one"))).await.expect("a page");
     let heard = proxy.heard().concat().to_lowercase();

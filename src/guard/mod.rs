@@ -1,16 +1,22 @@
 //! Which addresses may be reached. The one place that decides: every URL passes [`Guard::url`] before it is requested, and
-//! every address a name resolves to passes [`Guard::address`], since reqwest asks its resolver only about names.
+//! every connection is made by [`Guard::connect`], which resolves, checks and connects in one step.
+
+#[cfg(test)]
+pub mod pretend;
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
-use super::redirect::MAX_URL_BYTES;
-use crate::model::{Script, Step, Task};
+use crate::model::task::Engine;
+use crate::model::{Missed, Refusal, Script, Step, Task};
+
+/// Longer than any real address and short enough to print.
+pub const MAX_URL_BYTES: usize = 8 << 10;
 
 /// A name may have this many addresses; what comes after them is not tried.
 const MAX_ADDRESSES: usize = 16;
@@ -20,35 +26,13 @@ pub struct Guard {
     /// Hosts that may be talked to, in lower case; `*.example.org` stands for all names under it.
     hosts: BTreeSet<String>,
     allow_private: bool,
+    /// A browser's pages load from hosts of others too.
+    beside: bool,
+    /// Where `fetch.proxy` is, if it names one.
+    proxy: Option<String>,
     /// Names that tests answer for, and addresses that they count as public.
     #[cfg(test)]
-    pub pretend: super::tests::Pretend,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    #[error("`{0}:` addresses are never fetched, only http and https")]
-    Scheme(String),
-    #[error("the address has no host")]
-    NoHost,
-    #[error("the address has {0} bytes; none of a site's own is so long")]
-    TooLong(usize),
-    #[error(
-        "the host {0} is not one of this task's; add it to `fetch.allow_hosts` in task.toml if it belongs to the site"
-    )]
-    Host(String),
-    #[error(
-        "{host} is at {address}, which is not a public address; set `fetch.allow_private = true` in task.toml if that is meant"
-    )]
-    Private { host: String, address: IpAddr },
-}
-
-/// Why no connection was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missed {
-    Refused(Refusal),
-    Name(String),
-    Connection(String),
+    pub pretend: pretend::Pretend,
 }
 
 impl Guard {
@@ -62,6 +46,8 @@ impl Guard {
         Guard {
             hosts,
             allow_private: task.fetch.allow_private,
+            beside: task.fetch.engine == Engine::Browser,
+            proxy: task.fetch.proxy.as_deref().and_then(host_of_proxy),
             #[cfg(test)]
             pretend: Default::default(),
         }
@@ -126,22 +112,36 @@ impl Guard {
         }
     }
 
-    /// Resolves, checks and connects in one step, for a host of the task or of others.
-    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, Missed> {
-        let mut last = None;
+    /// Resolves, checks and connects in one step. What the task has no business with is not even looked up.
+    pub async fn connect(&self, host: &str, port: u16, patience: Duration) -> Result<TcpStream, Missed> {
+        if !self.beside && !self.knows(host) && self.proxy.as_deref() != Some(host) {
+            return Err(Missed::Refused(Refusal::Host(host.to_owned())));
+        }
+        tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(Missed::TooLong))
+    }
+
+    async fn try_each(&self, host: &str, port: u16) -> Result<TcpStream, Missed> {
+        let mut last = Missed::Name("the name has no address".to_owned());
         for address in self.addresses(host, port).await? {
             match TcpStream::connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = Some(error),
+                Ok(stream) => {
+                    // Nothing waits for more to send; where it cannot be set, sending is slower.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    last = Missed::Declined(error.to_string())
+                }
+                Err(error) => last = Missed::Connection(error.to_string()),
             }
         }
-        Err(Missed::Connection(last.map_or_else(|| "the name has no address".to_owned(), |error| error.to_string())))
+        Err(last)
     }
 
     async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Missed> {
         #[cfg(test)]
-        if let Some(answer) = self.pretend.answer(host).filter(|answer| answer.iter().all(|it| it.port() != 0)) {
-            return Ok(answer);
+        if let Some(server) = self.pretend.in_place_of(host) {
+            return Ok(vec![server]);
         }
         let found: Vec<SocketAddr> = match Host::parse(host) {
             Ok(Host::Ipv4(address)) => vec![(address, port).into()],
@@ -152,16 +152,17 @@ impl Guard {
             }
             Err(error) => return Err(Missed::Name(error.to_string())),
         };
+        // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
         for address in &found {
             self.address_of(host, address.ip()).map_err(Missed::Refused)?;
         }
         Ok(found)
     }
 
-    /// What the task allows is meant for its own hosts.
+    /// What the task allows is meant for its own hosts and for its proxy.
     fn address_of(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
         let public = || Refusal::Private { host: host.to_owned(), address };
-        if self.knows(host) {
+        if self.knows(host) || self.proxy.as_deref() == Some(host) {
             self.address(host, address)
         } else {
             self.is_public(address).then_some(()).ok_or_else(public)
@@ -185,21 +186,6 @@ impl Guard {
     }
 }
 
-impl Resolve for Guard {
-    fn resolve(&self, name: Name) -> Resolving {
-        let guard = Arc::new(self.clone());
-        Box::pin(async move {
-            let host = name.as_str();
-            let found: Vec<SocketAddr> = guard.lookup(host).await?.into_iter().take(MAX_ADDRESSES).collect();
-            // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
-            for address in &found {
-                guard.address(host, address.ip())?;
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
-    }
-}
-
 /// The hosts that the script's own URLs name; what a variable will hold is not known yet.
 fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
     let address = |step: &Step| match step {
@@ -210,6 +196,14 @@ fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
     };
     let addresses = script.every_step().into_iter().filter_map(address).collect::<Vec<String>>();
     addresses.into_iter().filter_map(|text| Url::parse(&text).ok()?.host_str().map(str::to_owned))
+}
+
+/// The host of a proxy's address; a secret may stand for its user or password, never for its host.
+fn host_of_proxy(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let url = Url::parse(&format!("http://{place}")).ok()?;
+    url.host_str().map(str::to_owned)
 }
 
 /// A host as the url crate would spell it: lower case, punycode, addresses normalised.
@@ -265,7 +259,7 @@ pub mod tests {
 
     fn guard(hosts: &[&str], allow_private: bool) -> Guard {
         let hosts = hosts.iter().map(|host| canonical(host)).collect();
-        Guard { hosts, allow_private, pretend: Default::default() }
+        Guard { hosts, allow_private, beside: false, proxy: None, pretend: Default::default() }
     }
 
     pub const SPELLINGS: &[&str] = &[
