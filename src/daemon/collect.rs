@@ -102,6 +102,7 @@ impl Collector {
                 Message::Over { pause_ms } => self.desk.over(pause_ms, Utc::now()),
                 Message::Keep(page) => self.desk.keep(page, &raw, Utc::now()),
                 Message::Body { url } => self.desk.body(&url, Utc::now()),
+                Message::Connect { question, host, port } => self.desk.broker.connect(question, host, port),
                 Message::Robots(robots) => self.desk.robots(robots),
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);

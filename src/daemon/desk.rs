@@ -1,4 +1,5 @@
-//! What a child asks of its parent while it runs, and what the parent grants: turns at hosts, kept pages, robots.txt files.
+//! What a child asks of its parent while it runs, and what the parent grants: turns at hosts, connections, kept pages, robots.txt
+//! files.
 //! Nothing that a child says is believed beyond the caps here.
 
 use std::time::Duration;
@@ -11,7 +12,8 @@ use crate::model::{KeptPage, RobotsTxt, RunId};
 use crate::taskdir::{self, KeptPages, TaskFolder};
 use crate::wire::Answer;
 
-use super::turns::{Answers, Turns};
+use super::broker::Broker;
+use super::turns::{Answers, Given, Turns};
 
 /// A robots.txt may ask for a delay of its own, up to this; a task's `fetch.delay` may be longer.
 const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -26,6 +28,7 @@ pub struct Desk {
     folder: TaskFolder,
     turns: Turns,
     answers: Answers,
+    pub broker: Broker,
     pub kept: KeptPages,
     robots: Vec<RobotsTxt>,
     writes: u32,
@@ -36,7 +39,8 @@ impl Desk {
     pub fn open(run: RunId, folder: &TaskFolder, turns: Turns, answers: Answers) -> Desk {
         turns.enter(run, answers.clone());
         let kept = KeptPages::read(&folder.dir);
-        Desk { run, folder: folder.clone(), turns, answers, kept, robots: Vec::new(), writes: 0 }
+        let broker = Broker::new(&folder.task, &folder.script, answers.clone());
+        Desk { run, folder: folder.clone(), turns, answers, broker, kept, robots: Vec::new(), writes: 0 }
     }
 
     pub fn turn(&self, host: &str, delay_ms: u64) {
@@ -63,7 +67,7 @@ impl Desk {
         let body = self.kept.body(url, now);
         let answer = Answer::Body { found: body.is_some() };
         // A child that has gone needs no answer.
-        let _ = self.answers.send((answer, body.unwrap_or_default()));
+        let _ = self.answers.send(Given::Said(answer, body.unwrap_or_default()));
     }
 
     pub fn robots(&mut self, robots: RobotsTxt) {

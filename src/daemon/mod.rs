@@ -7,6 +7,7 @@ pub mod agenda;
 pub mod clock;
 pub mod collect;
 pub mod control;
+mod broker;
 mod desk;
 pub mod keeper;
 pub mod lock;

@@ -25,7 +25,7 @@ use super::keeper::Keeper;
 use super::refused::WAITS;
 use super::scratch::Scratch;
 use super::spawn::Spawner;
-use super::turns::Turns;
+use super::turns::{Given, Turns};
 
 /// The child reports its own time-out; this much later it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(3);
@@ -153,8 +153,8 @@ impl Runner {
     ) -> End {
         let run = assignment.run;
         let time_limit = assignment.task.limits.timeout.0 + KILL_GRACE;
-        let mut child = match self.spawner.spawn().await {
-            Ok(child) => child,
+        let (mut child, mut outlet) = match self.spawner.spawn().await {
+            Ok(started) => started,
             Err(error) => {
                 let verdict = Verdict::failed(Failure::Internal, format!("no process could be started: {error}"));
                 return End { verdict, learned: None };
@@ -179,12 +179,14 @@ impl Runner {
         };
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
-        let mut stdin = child.stdin.take().expect("stdin is piped");
         // Held open until the desk is closed, and to the end: the child ends itself when it sees its stdin close.
         let giving = spawn_blocking(move || {
-            wire::write(&mut stdin, &assignment, &[])?;
-            answered.into_iter().try_for_each(|(answer, raw)| wire::write(&mut stdin, &answer, &raw))?;
-            Ok::<_, wire::WireError>(stdin)
+            outlet.write(&assignment, &[])?;
+            answered.into_iter().try_for_each(|given| match given {
+                Given::Said(answer, raw) => outlet.write(&answer, &raw),
+                Given::Connection(answer, connection) => outlet.give(&answer, connection),
+            })?;
+            Ok::<_, wire::WireError>(outlet)
         });
         let words = spawn_blocking(move || last_words(stderr));
         let mut collecting = spawn_blocking(move || collector.collect(stdout));
@@ -199,8 +201,7 @@ impl Runner {
         // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
         group.kill();
         let status = spawn_blocking(move || reap(&mut child)).await.unwrap_or(None);
-        let stdin = giving.await;
-        drop(stdin);
+        drop(giving.await);
         let words = words.await.unwrap_or_default();
         self.keep(folder, &report);
         End { learned: report.template.clone(), verdict: conclude(folder, report, killed, status, &words) }

@@ -1,4 +1,4 @@
-//! Starts a run's process: this very program again, with nothing of ours but three pipes.
+//! Starts a run's process: this very program again, with nothing of ours but a socket and two pipes.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,10 +9,14 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
+use crate::wire::Outlet;
+
 /// The word that makes `pieme-daemon` a run's child.
 pub const RUN_CHILD: &str = "run-child";
 
-type Order = oneshot::Sender<io::Result<Child>>;
+/// A run's process and the way to it, which it takes for its stdin.
+type Started = io::Result<(Child, Outlet)>;
+type Order = oneshot::Sender<Started>;
 
 /// Spawns children from one thread that never ends: the kernel ties “dies with its parent” to the *thread* that spawned
 /// (safety.md finding 9), so a pool thread that idles out would take running children with it.
@@ -38,21 +42,23 @@ impl Spawner {
         Ok(Spawner { orders })
     }
 
-    pub async fn spawn(&self) -> io::Result<Child> {
+    pub async fn spawn(&self) -> Started {
         let (answer, answered) = oneshot::channel();
         self.orders.send(answer).expect("the spawner never ends");
         answered.await.expect("the spawner answers every order")
     }
 }
 
-fn spawn(program: &Path) -> io::Result<Child> {
-    Command::new(program)
+fn spawn(program: &Path) -> Started {
+    let (outlet, theirs) = Outlet::pair()?;
+    let child = Command::new(program)
         .arg(RUN_CHILD)
         .env_clear()
         .current_dir("/")
         .process_group(0)
-        .stdin(Stdio::piped())
+        .stdin(Stdio::from(theirs))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .spawn()?;
+    Ok((child, outlet))
 }

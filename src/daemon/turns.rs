@@ -2,6 +2,7 @@
 //! or when another run is done with the host.
 
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,8 +11,15 @@ use crate::model::calendar::Granted;
 use crate::model::{Calendar, RunId};
 use crate::wire::Answer;
 
-/// An answer with the raw bytes that go with it, on its way to a child.
-pub type Answers = Sender<(Answer, Vec<u8>)>;
+/// An answer on its way to a child.
+pub enum Given {
+    /// With the raw bytes that go with it.
+    Said(Answer, Vec<u8>),
+    /// With a connection that is the child's from now on.
+    Connection(Answer, OwnedFd),
+}
+
+pub type Answers = Sender<Given>;
 
 /// The longest name that DNS knows; a child that asks for more is not answered.
 const MAX_HOST_BYTES: usize = 255;
@@ -74,7 +82,7 @@ impl Book {
             let wait_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
             if let Some(door) = self.doors.get(&run) {
                 // A child that has gone meanwhile leaves by itself.
-                let _ = door.send((Answer::Turn { wait_ms }, Vec::new()));
+                let _ = door.send(Given::Said(Answer::Turn { wait_ms }, Vec::new()));
             }
         }
     }
@@ -86,17 +94,17 @@ mod tests {
 
     use super::*;
 
-    fn enter(turns: &Turns) -> (RunId, Receiver<(Answer, Vec<u8>)>) {
+    fn enter(turns: &Turns) -> (RunId, Receiver<Given>) {
         let (door, answers) = channel();
         let run = RunId::new();
         turns.enter(run, door);
         (run, answers)
     }
 
-    fn turn(answers: &Receiver<(Answer, Vec<u8>)>) -> Option<u64> {
+    fn turn(answers: &Receiver<Given>) -> Option<u64> {
         match answers.try_recv() {
-            Ok((Answer::Turn { wait_ms }, _)) => Some(wait_ms),
-            Ok((Answer::Body { .. }, _)) | Err(_) => None,
+            Ok(Given::Said(Answer::Turn { wait_ms }, _)) => Some(wait_ms),
+            Ok(_) | Err(_) => None,
         }
     }
 

@@ -5,21 +5,25 @@
 
 mod harvest;
 mod detail;
+mod door;
 mod parent;
 mod outbox;
-mod seal;
+pub mod seal;
 
 use std::io;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use crate::judge::{self, Learning, Seen};
-use crate::model::{Failure, Verdict};
+use crate::model::{Failure, Missed, Verdict};
 use crate::robot::{self, Order, Seat};
-use crate::wire::{self, Answer, Assignment, Message};
+use crate::wire::{self, Answer, Assignment, Inlet, Message};
 
+use door::ParentDoor;
 use harvest::Harvest;
 use parent::Parent;
 
@@ -29,30 +33,36 @@ const REPORT_TIME: Duration = Duration::from_secs(2);
 /// The whole life of a run's process.
 pub fn main() -> ExitCode {
     seal::early();
-    let mut stdin = io::stdin().lock();
-    let assignment = match wire::read::<Assignment>(&mut stdin) {
+    let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
+    let mut inlet = Inlet::new(stdin);
+    let assignment = match wire::read::<Assignment>(&mut inlet) {
         Ok(Some((assignment, _))) => assignment,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
-    drop(stdin);
+    // Made before the seal, which lets nobody make the sockets that its signals go through.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let sentence = format!("no runtime could be started: {error}");
+            report(&Message::End(Verdict::failed(Failure::Internal, sentence)));
+            return ExitCode::from(78);
+        }
+    };
     if let Err(problem) = seal::late(&assignment) {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
     outbox::keep_going();
-    let answers = listen_to_the_pipe();
-    let verdict = run(&assignment, answers);
+    let door = ParentDoor::default();
+    let answers = listen(inlet, door.clone());
+    let verdict = run(&runtime, &assignment, Parent::new(&assignment, door, answers));
     report(&Message::End(verdict));
     ExitCode::SUCCESS
 }
 
-fn run(assignment: &Assignment, answers: Answers) -> Verdict {
+fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     let limit = assignment.task.limits.timeout.0;
     let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return Verdict::failed(Failure::Internal, format!("no runtime could be started: {error}")),
-    };
     let mut harvest = match Harvest::new(assignment) {
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
@@ -66,7 +76,6 @@ fn run(assignment: &Assignment, answers: Answers) -> Verdict {
         deadline,
         seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
     };
-    let parent = Parent::new(assignment, answers);
     let walk = runtime.block_on(robot::walk_from(Box::new(parent), order, &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
@@ -115,13 +124,19 @@ fn report_with(message: &Message, raw: &[u8]) {
 type Answers = mpsc::UnboundedReceiver<(Answer, Vec<u8>)>;
 
 /// The parent holds the other end of stdin for as long as it lives: its end is ours.
-fn listen_to_the_pipe() -> Answers {
+fn listen(mut inlet: Inlet, door: ParentDoor) -> Answers {
     let (send, answers) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
-        while let Ok(Some(answer)) = wire::read::<Answer>(&mut stdin) {
-            // Nobody waits for an answer any more when the walk is over.
-            let _ = send.send(answer);
+        while let Ok(Some((answer, raw))) = wire::read::<Answer>(&mut inlet) {
+            match answer {
+                Answer::Connected { question } => {
+                    let lost = || Missed::Connection("the connection was lost on its way".to_owned());
+                    door.answered(question, inlet.connection().ok_or_else(lost));
+                }
+                Answer::Missed { question, why } => door.answered(question, Err(why)),
+                // Nobody waits for an answer any more when the walk is over.
+                answer => drop(send.send((answer, raw))),
+            }
         }
         std::process::exit(1);
     });

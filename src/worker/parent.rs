@@ -1,14 +1,16 @@
 //! The child's side of what it asks of its parent: turns at hosts, and pages of earlier runs.
 
 use std::io::Read;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use url::Url;
 
 use crate::model::{KeptPage, RobotsTxt};
-use crate::robot::{Answered, Home};
+use crate::robot::{Answered, Door, Home};
 use crate::wire::{Answer, Assignment, Message};
 
+use super::door::ParentDoor;
 use super::{Answers, report, report_with};
 
 /// A task that wants no delay keeps its turn at a host this long: asking again for every page cost more than the page.
@@ -19,12 +21,13 @@ pub struct Parent {
     held: Option<(String, Instant)>,
     kept: Vec<KeptPage>,
     robots: Vec<RobotsTxt>,
+    door: ParentDoor,
     answers: Answers,
 }
 
 impl Parent {
-    pub fn new(assignment: &Assignment, answers: Answers) -> Parent {
-        Parent { held: None, kept: assignment.kept.clone(), robots: assignment.robots.clone(), answers }
+    pub fn new(assignment: &Assignment, door: ParentDoor, answers: Answers) -> Parent {
+        Parent { held: None, kept: assignment.kept.clone(), robots: assignment.robots.clone(), door, answers }
     }
 
     /// The next answer that is one to this question. There is always one: a parent that is gone ends this process.
@@ -55,7 +58,7 @@ impl Home for Parent {
         report(&Message::Turn { host: host.to_owned(), delay_ms: ms(delay) });
         Box::pin(self.answer(|answer, _| match answer {
             Answer::Turn { wait_ms } => Some(Duration::from_millis(wait_ms)),
-            Answer::Body { .. } => None,
+            _ => None,
         }))
     }
 
@@ -73,6 +76,10 @@ impl Home for Parent {
         }
     }
 
+    fn door(&self) -> Option<Arc<dyn Door>> {
+        Some(Arc::new(self.door.clone()))
+    }
+
     fn kept(&self, url: &Url) -> Option<&KeptPage> {
         self.kept.iter().find(|page| page.url == *url)
     }
@@ -81,7 +88,7 @@ impl Home for Parent {
         report(&Message::Body { url: url.clone() });
         Box::pin(self.answer(move |answer, raw| match answer {
             Answer::Body { found } => Some(found.then(|| unpack(&raw, most)).flatten()),
-            Answer::Turn { .. } => None,
+            _ => None,
         }))
     }
 

@@ -1,9 +1,11 @@
-//! What a run's child and its parent say to each other: framed messages over two pipes.
+//! What a run's child and its parent say to each other: framed messages over a socket and a pipe.
 //!
 //! A frame is two lengths (big endian, 32 bits each), that much JSON, and that many raw bytes. The parent writes one
 //! [`Assignment`]; the child answers with [`Message`]s and ends with [`Message::End`]. Where a message asks for something, an
 //! [`Answer`] comes back the way the assignment came. This is the trust boundary: the child has read a stranger's page, so
 //! the parent believes no length and no field beyond what is checked here.
+
+mod socket;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -13,7 +15,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::model::{KeptPage, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, Verdict};
+use crate::model::{
+    KeptPage, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, Verdict,
+};
+
+pub use socket::{Inlet, Outlet};
 
 /// No frame is larger; a child that sends one is broken or hostile (safety.md input 57).
 pub const MAX_FRAME: usize = 16 << 20;
@@ -110,6 +116,12 @@ pub enum Message {
     },
     /// A robots.txt for the next run.
     Robots(RobotsTxt),
+    /// A connection to this host; [`Answer::Connected`] brings it, or [`Answer::Missed`] says why not.
+    Connect {
+        question: u64,
+        host: String,
+        port: u16,
+    },
     /// The last message. Without it the run has crashed.
     End(Verdict),
 }
@@ -119,9 +131,21 @@ pub enum Message {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum Answer {
     /// The host is yours after so long.
-    Turn { wait_ms: u64 },
+    Turn {
+        wait_ms: u64,
+    },
     /// The frame's raw bytes are the body, compressed as it was sent; none when it is not there any more.
-    Body { found: bool },
+    Body {
+        found: bool,
+    },
+    /// The connection that was asked for comes with this message.
+    Connected {
+        question: u64,
+    },
+    Missed {
+        question: u64,
+        why: Missed,
+    },
 }
 
 /// Why a frame could not be read or written.
@@ -138,6 +162,12 @@ pub enum WireError {
 }
 
 pub fn write<T: Serialize>(pipe: &mut impl Write, message: &T, raw: &[u8]) -> Result<(), WireError> {
+    pipe.write_all(&frame(message, raw)?)?;
+    pipe.flush()?;
+    Ok(())
+}
+
+fn frame<T: Serialize>(message: &T, raw: &[u8]) -> Result<Vec<u8>, WireError> {
     let json = serde_json::to_vec(message)?;
     let total = json.len() + raw.len();
     if total > MAX_FRAME {
@@ -150,9 +180,7 @@ pub fn write<T: Serialize>(pipe: &mut impl Write, message: &T, raw: &[u8]) -> Re
     }
     frame.extend_from_slice(&json);
     frame.extend_from_slice(raw);
-    pipe.write_all(&frame)?;
-    pipe.flush()?;
-    Ok(())
+    Ok(frame)
 }
 
 /// The next message with its raw bytes, or none when the other side has closed the pipe between two messages.

@@ -1,5 +1,8 @@
 //! What the child does to itself before it touches anything of a stranger's.
 
+mod calls;
+mod files;
+
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
@@ -47,5 +50,15 @@ pub fn late(assignment: &Assignment) -> Result<(), String> {
     ] {
         setrlimit(resource, most, at_the_very_most).map_err(|error| format!("{resource:?}: {error}"))?;
     }
-    Ok(())
+    match assignment.task.fetch.engine {
+        Engine::Http => close(),
+        // Chromium starts processes, opens files and sockets, and closes itself in (docs/browser.md).
+        Engine::Browser => Ok(()),
+    }
+}
+
+/// No file, no socket, no program, no other process: from here on there is nothing but what this process has.
+pub fn close() -> Result<(), String> {
+    files::close()?;
+    calls::close()
 }
