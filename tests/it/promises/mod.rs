@@ -6,6 +6,12 @@
 
 #![allow(clippy::print_stdout, reason = "the lines are gathered into docs/promises.md")]
 
+mod power;
+mod writer;
+
+mod p01_p02_kill;
+mod p03_power_cut;
+
 use std::env;
 use std::process::Command;
 
