@@ -38,7 +38,7 @@ fn promise_01_02_sets_are_whole_and_finished_runs_survive_kill_9() {
         return writer::main(&role);
     }
     let product = fire("product", times(10, 1_000), times(500, 3_000_000));
-    let control = fire("autocommit", times(3, 30), times(50, 20_000));
+    let control = fire("autocommit", times(8, 60), times(50, 20_000));
     let reads = format!("{} reads during {} kill -9 of the writer: half sets", product.reads, product.kills);
     report(1, &reads, product.half, control.half);
     let runs = format!("{} kill -9, {} acknowledged runs: lost or corrupt", product.kills, product.acks);

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 
 use chrono::Utc;
 use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
-use pieme::store::{RunStart, Store, Trigger};
+use pieme::store::{RunStart, Store, StoreError, Trigger};
 use rusqlite::Connection;
 
 use super::{Dice, again};
@@ -72,9 +72,14 @@ pub fn start(name: &str, role: &str, folder: &Path, count: usize, environment: &
         .expect("the writer starts")
 }
 
+/// Where the process works that a test has started.
+pub fn folder() -> PathBuf {
+    PathBuf::from(std::env::var_os(FOLDER).expect("the test names a folder"))
+}
+
 /// The process itself. `product` publishes as the daemon does; the others are the controls.
 pub fn main(role: &str) {
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the test names a folder"));
+    let folder = folder();
     let count: u64 = std::env::var(COUNT).ok().and_then(|it| it.parse().ok()).expect("the test says how many");
     let mut acks = OpenOptions::new().create(true).append(true).open(folder.join("acks")).expect("a file for the acks");
     let mut store = Store::open(&database(&folder)).expect("a sound database");
@@ -100,31 +105,37 @@ pub fn main(role: &str) {
 
 /// A whole run that found generation `number`.
 fn publish(store: &mut Store, task: &str, number: u64) -> RunId {
-    let name = TaskName::new(task).expect("a good name");
     let run = RunId::new();
+    try_publish(store, task, number, run).expect("published");
+    run
+}
+
+/// The same where it may well fail.
+pub fn try_publish(store: &mut Store, task: &str, number: u64, run: RunId) -> Result<(), StoreError> {
+    let name = TaskName::new(task).expect("a good name");
     let start =
         RunStart { run, task: name.clone(), slot: None, trigger: Trigger::Schedule, started_at: Utc::now(), pid: None };
-    store.begin_run(&start).expect("a run");
+    store.begin_run(&start)?;
     let columns = ["name", "generation"].map(str::to_owned);
     let count = rows(task, number);
     let all: Vec<Row> = (0..count)
         .map(|row| Row { cells: vec![Some(format!("a name, {row}")), Some(number.to_string())], page: 0 })
         .collect();
     for page in all.chunks(500) {
-        store.stage_rows(run, &name, &columns, &["name".to_owned()], page, Utc::now()).expect("staged");
+        store.stage_rows(run, &name, &columns, &["name".to_owned()], page, Utc::now())?;
     }
     let outcome = Outcome::Published(Publication::Changed);
     let verdict = Verdict { outcome, rows: count, ..Verdict::failed(Failure::Internal, "found") };
-    let ended = store.end_run(run, &verdict, Utc::now()).expect("an end");
+    let ended = store.end_run(run, &verdict, Utc::now())?;
     assert_eq!(ended.outcome, outcome);
-    run
+    Ok(())
 }
 
 /// How one must not do it: row by row, or without waiting for the disk.
-fn control(folder: &Path, role: &str) -> Connection {
+pub fn control(folder: &Path, role: &str) -> Connection {
     let connection = Connection::open(database(folder)).expect("the database");
     connection.busy_timeout(std::time::Duration::from_secs(10)).expect("patience");
-    let synchronous = if role == "normal" { "NORMAL" } else { "FULL" };
+    let synchronous = if role == "normal" { "NORMAL" } else { "OFF" };
     connection.pragma_update(None, "synchronous", synchronous).expect("a pragma");
     for task in TASKS {
         let sql = format!("CREATE TABLE IF NOT EXISTS \"{task}\" (name TEXT, generation TEXT)");
@@ -133,7 +144,7 @@ fn control(folder: &Path, role: &str) -> Connection {
     connection
 }
 
-fn replace(connection: &mut Connection, role: &str, task: &str, number: u64) -> rusqlite::Result<()> {
+pub fn replace(connection: &mut Connection, role: &str, task: &str, number: u64) -> rusqlite::Result<()> {
     let in_one = role == "normal";
     if in_one {
         connection.execute_batch("BEGIN IMMEDIATE")?;
