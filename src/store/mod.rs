@@ -12,6 +12,7 @@
 
 mod error;
 mod open;
+mod verify;
 mod schema;
 mod names;
 mod digest;

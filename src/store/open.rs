@@ -84,12 +84,13 @@ impl Store {
     fn look_through(&self, path: &Path) -> Result<(), StoreError> {
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
-            return self.quick_check("PRAGMA quick_check(1)");
+            self.check("PRAGMA quick_check(1)")?;
+            return self.verify_published();
         }
-        BOOKKEEPING.iter().try_for_each(|table| self.quick_check(&format!("PRAGMA quick_check({table})")))
+        BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
     }
 
-    fn quick_check(&self, pragma: &str) -> Result<(), StoreError> {
+    pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {
         let answer: String = self.connection.query_row(pragma, [], |row| row.get(0))?;
         if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged(answer)) }
     }

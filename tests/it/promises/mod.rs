@@ -12,6 +12,7 @@ mod writer;
 mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
+mod p06_damage;
 
 use std::env;
 use std::process::Command;
