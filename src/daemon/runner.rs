@@ -15,7 +15,7 @@ use tokio::task::spawn_blocking;
 use crate::config::{Config, secrets};
 use crate::model::task::Engine;
 use crate::model::{Failure, Outcome, RunId, Verdict};
-use crate::store::{Begun, RunStart, StoreError};
+use crate::store::{Begun, RunStart, Store, StoreError};
 use crate::taskdir::{self, TaskFolder};
 use crate::wire::{self, Assignment, Secrets};
 
@@ -90,7 +90,7 @@ impl Runner {
             Ok((assignment, _scratch)) => self.child(&folder, assignment, listener, stop).await,
             Err(verdict) => End { verdict, learned: None },
         };
-        let verdict = self.end(run, end.verdict).await?;
+        let verdict = self.end(run, end.verdict).await;
         tracing::info!(%run, task = %name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
         Ok(Ended::Run(End { verdict, ..end }))
     }
@@ -226,20 +226,23 @@ impl Runner {
         }
     }
 
-    /// Ends the run in the store. When even that fails, it is tried once more as a failure, which needs far less room.
-    async fn end(&self, run: RunId, verdict: Verdict) -> Result<Verdict, StoreError> {
-        let ended = self.keeper.ask(move |store| store.end_run(run, &verdict, Utc::now())).await;
-        match ended {
-            Ok(verdict) => Ok(verdict),
-            Err(error) => {
+    /// Ends the run in the store. When that fails, it has failed: that needs far less room, and is written down as soon as
+    /// there is any.
+    async fn end(&self, run: RunId, verdict: Verdict) -> Verdict {
+        let work = move |store: &mut Store| {
+            let now = Utc::now();
+            store.end_run(run, &verdict, now).unwrap_or_else(|error| {
                 let failed = store_trouble(error);
-                self.keeper.ask(move |store| store.end_run(run, &failed, Utc::now())).await
-            }
-        }
+                store.end_failed(run, &failed, now);
+                failed
+            })
+        };
+        self.keeper.ask(work).await
     }
 }
 
-fn store_trouble(error: StoreError) -> Verdict {
+/// What the store refuses costs the run, and only the run.
+pub(super) fn store_trouble(error: StoreError) -> Verdict {
     Verdict::failed(Failure::Internal, format!("the store could not take it: {error}"))
 }
 

@@ -22,7 +22,7 @@ use super::clock::{Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
-use super::runner::{End, Ended, Order, Runner};
+use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
 use super::spawn::Spawner;
 use super::turns::Turns;
@@ -188,11 +188,14 @@ impl Service {
             tracing::warn!("the clock was set by {} s; all due times are computed again", jump.num_seconds());
             self.plan_all_anew(now).await?;
         }
+        // A store that cannot write costs each due task this run, and none of them the next.
+        let mut fallen = Ok(());
         for (name, slot) in self.agenda.fallen_due(now) {
-            self.fall_due(name, slot, now).await?;
+            fallen = fallen.and(self.fall_due(name, slot, now).await);
         }
+        self.end_owed();
         self.feed_watchdog();
-        Ok(())
+        fallen
     }
 
     pub(super) fn folder(&self, name: &TaskName) -> Option<Arc<TaskFolder>> {
@@ -248,8 +251,8 @@ impl Service {
                 Ok(Ended::Run(end)) => Some(end),
                 Ok(Ended::SlotTaken) => None,
                 Err(error) => {
-                    tracing::error!(task = %waiting.name, "the run could not be recorded: {error}");
-                    None
+                    tracing::error!(task = %waiting.name, "the run could not be begun: {error}");
+                    Some(End { verdict: store_trouble(error), learned: None })
                 }
             };
             // The loop is gone only when the daemon is.
@@ -302,6 +305,12 @@ impl Service {
             tell_systemd(&[NotifyState::Stopping]);
             self.stop_by = Some(Instant::now() + self.config.stop_grace.0);
         }
+    }
+
+    /// Runs whose end the store had no room for; the loop does not wait for it.
+    fn end_owed(&self) {
+        let keeper = self.runner.keeper.clone();
+        tokio::spawn(async move { keeper.ask(|store| store.end_owed()).await });
     }
 
     /// The sign of life goes out once the store has answered: a loop that turns on a dead store is not alive.

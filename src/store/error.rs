@@ -17,6 +17,11 @@ pub enum StoreError {
         "{} is gone but its write-ahead log is still there: put both back, or delete the log to start anew", .0.display()
     )]
     LogAlone(PathBuf),
+    #[error(
+        "{} was removed or replaced while it was in use, and nothing more is written: put the same file back, or stop \
+         whoever uses it (`systemctl stop pieme-daemon`) before you put another in its place", .0.display()
+    )]
+    Gone(PathBuf),
     #[error("{} is not a database of pieme; nothing was written to it", .0.display())]
     Foreign(PathBuf),
     #[error("{} was written by a newer pieme (format {found}, this one knows {known}): install that version", path.display())]

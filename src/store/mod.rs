@@ -12,12 +12,14 @@
 
 mod error;
 mod open;
+mod verify;
 mod schema;
 mod names;
 mod digest;
 mod stage;
 mod publish;
 mod refill;
+mod owed;
 mod runs;
 mod trace;
 mod tasks;
@@ -41,6 +43,10 @@ pub struct Store {
     keep: Keep,
     /// The rows of the runs that are going.
     staged: HashMap<RunId, stage::Staged>,
+    /// Ends of runs that could not be written down yet.
+    owed: Vec<owed::Owed>,
+    /// The file that was opened for writing.
+    home: Option<open::Home>,
     /// Tells a run of before a reboot from one whose process id was given out again.
     boot: Option<String>,
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,7 +50,9 @@ impl Store {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
-        let mut store = Store { connection, keep: Keep::default(), staged: HashMap::new(), boot: boot_id() };
+        let home = Some(Home::of(path)?);
+        let (keep, boot) = (Keep::default(), boot_id());
+        let mut store = Store { connection, keep, staged: HashMap::new(), owed: Vec::new(), home, boot };
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -66,20 +69,45 @@ impl Store {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
-        Ok(Store { connection, keep: Keep::default(), staged: HashMap::new(), boot: None })
+        let keep = Keep::default();
+        Ok(Store { connection, keep, staged: HashMap::new(), owed: Vec::new(), home: None, boot: None })
+    }
+
+    /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
+    pub(super) fn must_be_there(&self) -> Result<(), StoreError> {
+        match &self.home {
+            Some(home) if Home::of(&home.path).ok().as_ref() != Some(home) => Err(StoreError::Gone(home.path.clone())),
+            _ => Ok(()),
+        }
     }
 
     fn look_through(&self, path: &Path) -> Result<(), StoreError> {
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
-            return self.quick_check("PRAGMA quick_check(1)");
+            self.check("PRAGMA quick_check(1)")?;
+            return self.verify_published();
         }
-        BOOKKEEPING.iter().try_for_each(|table| self.quick_check(&format!("PRAGMA quick_check({table})")))
+        BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
     }
 
-    fn quick_check(&self, pragma: &str) -> Result<(), StoreError> {
+    pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {
         let answer: String = self.connection.query_row(pragma, [], |row| row.get(0))?;
         if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged(answer)) }
+    }
+}
+
+/// Which file it is, whatever its name comes to stand for later.
+#[derive(PartialEq, Eq)]
+pub(super) struct Home {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Home {
+    fn of(path: &Path) -> Result<Home, StoreError> {
+        let meta = fs::metadata(path).map_err(|source| io_error(path, source))?;
+        Ok(Home { path: path.to_owned(), device: meta.dev(), inode: meta.ino() })
     }
 }
 

@@ -29,6 +29,7 @@ impl Store {
     /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
     /// that arrived becomes one that publishes nothing. On an error the run is still going, and can be ended otherwise.
     pub fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+        self.must_be_there()?;
         let task = runs::must_be_open(&self.connection, run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.settle(run, &task, &mut staged, verdict, now);

@@ -76,6 +76,8 @@ pub struct RunRow {
 
 impl Store {
     pub fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
+        self.must_be_there()?;
+        self.end_owed()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached("INSERT INTO _task (name, added_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?

@@ -11,7 +11,7 @@ use super::StoreError;
 const APPLICATION_ID: i64 = 0x7069_656d;
 
 /// A migration that was released is never edited; a change is a new one at the end.
-const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &["
     CREATE TABLE _task (
         name TEXT PRIMARY KEY,
         title TEXT,
@@ -93,10 +93,14 @@ fn known() -> i64 {
 
 /// Brings the format up to date, one transaction a step.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    migrate_by(connection, MIGRATIONS)
+}
+
+pub(super) fn migrate_by(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
     loop {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = pragma(&transaction, "user_version")?;
-        let Some(migration) = usize::try_from(version).ok().and_then(|version| MIGRATIONS.get(version)) else {
+        let Some(migration) = usize::try_from(version).ok().and_then(|version| migrations.get(version)) else {
             return Ok(());
         };
         transaction.execute_batch(migration)?;

@@ -1,5 +1,7 @@
 //! What can only be seen from inside: the connection's settings, and a disk that is full.
 
+mod upgrade;
+
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -1,0 +1,68 @@
+//! Whether what is published is what was published. SQLite notices damage to its own structure, but a flipped bit in a
+//! text looks like another text; the digest of each generation knows better.
+
+use rusqlite::Connection;
+
+use super::digest::{self, Digest};
+use super::names::{list, quoted};
+use super::stage::{self, Generation};
+use super::{Store, StoreError, stamp};
+
+/// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
+const SAYS_WHAT_IS_PUBLISHED: &[&str] = &["_task", "_generation"];
+
+impl Store {
+    /// Reads every task's view as a reader would and compares it with what was written down when it was published.
+    pub(super) fn verify_published(&self) -> Result<(), StoreError> {
+        for table in SAYS_WHAT_IS_PUBLISHED {
+            self.check(&format!("PRAGMA integrity_check({table})"))?;
+            let loose = self.connection.prepare(&format!("PRAGMA foreign_key_check({table})"))?.exists([])?;
+            if loose {
+                return Err(StoreError::Damaged(format!("{table} names what is not there")));
+            }
+        }
+        let mut statement = self.connection.prepare("SELECT name, published FROM _task")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            verify(&self.connection, &row.get::<_, String>(0)?, row.get(1)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result<(), StoreError> {
+    let found = stage::find(connection, "task = ?1 AND state = 'published'", task)?;
+    let damaged = |what: &str| Err(StoreError::Damaged(format!("{what} of {task} are not as they were published")));
+    match found {
+        None if published.is_none() => Ok(()),
+        Some(generation) if published == Some(generation.id) => {
+            let (rows, digest) = summed(connection, task, &generation)?;
+            if (rows, digest) == (generation.rows, generation.digest) { Ok(()) } else { damaged("the rows") }
+        }
+        None | Some(_) => damaged("the records"),
+    }
+}
+
+/// How many rows a task's view shows, and what they come to.
+fn summed(connection: &Connection, task: &str, generation: &Generation) -> Result<(i64, Digest), StoreError> {
+    let columns = &generation.columns;
+    let separator = if columns.is_empty() { "" } else { ", " };
+    let sql = format!("SELECT _first_seen{separator}{} FROM {}", list(columns), quoted(task));
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let (mut count, mut digest) = (0, Digest::default());
+    while let Some(row) = rows.next()? {
+        let text = |index| row.get_ref(index).map(|cell| cell.as_str_or_null());
+        let strange = |what: &str| StoreError::Damaged(format!("{what} of {task} makes no sense"));
+        let Ok(Some(first_seen)) = text(0)? else { return Err(strange("_first_seen")) };
+        stamp::parse(first_seen).map_err(|_| strange("_first_seen"))?;
+        let mut cells = Vec::with_capacity(columns.len());
+        for (index, column) in columns.iter().enumerate() {
+            let cell = text(index + 1)?.map_err(|_| strange(&column.stored))?;
+            cells.extend(cell.map(|text| (column.stored.as_str(), text)));
+        }
+        digest.add(digest::of_cells(cells.iter().copied()));
+        count += 1;
+    }
+    Ok((count, digest))
+}
