@@ -4,7 +4,8 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
-use super::profile::Profile;
+use super::profile::{Profile, Values};
+use super::template::Slot;
 
 /// Columns of one row set; further leaves find no column.
 const MAX_COLUMNS: usize = 200;
@@ -35,6 +36,22 @@ const GAP: f64 = 0.45;
 pub struct Alignment {
     pub columns: Vec<Profile>,
     pub cells: Vec<Vec<Option<usize>>>,
+}
+
+impl Alignment {
+    /// Its columns as slots of a template. `rows` are those that were aligned.
+    pub fn slots(&self, rows: &[Vec<Leaf>], paths: &Paths) -> Vec<Slot> {
+        let mut values: Vec<Values<'_>> = self.columns.iter().map(|_| Values::default()).collect();
+        // Row by row: the leaves of a row stand side by side in memory, those of a column do not.
+        for (row, cells) in rows.iter().zip(&self.cells) {
+            for ((column, values), cell) in self.columns.iter().zip(&mut values).zip(cells) {
+                if let Some(leaf) = cell.filter(|_| column.has_repeated_value()) {
+                    values.add(&row[leaf]);
+                }
+            }
+        }
+        self.columns.iter().zip(values).map(|(column, values)| column.to_slot(paths, values)).collect()
+    }
 }
 
 /// Lays rows out in columns. The row at three quarters of the length order starts; each further one is aligned to what
@@ -186,6 +203,9 @@ struct Worth {
     /// Of each build of a leaf: where its worth in each column stands. Rows have few builds.
     builds: HashMap<(LeafKind, PathId, PathId, u8), usize>,
     by_build: Vec<Option<(f64, f64)>>,
+    /// The same of each path alone: where every leaf has classes of its own, 50 deep, builds are many and paths are few.
+    ways: HashMap<(LeafKind, PathId), usize>,
+    by_way: Vec<Option<f64>>,
     /// Pairs of a build and a column that were weighed so far.
     weighed: usize,
 }
@@ -204,6 +224,8 @@ impl Worth {
             mains: columns.iter().map(Profile::main_path).collect(),
             builds: HashMap::new(),
             by_build: Vec::new(),
+            ways: HashMap::new(),
+            by_way: Vec::new(),
             weighed: 0,
         }
     }
@@ -214,13 +236,23 @@ impl Worth {
             self.builds.clear();
             self.by_build.clear();
         }
-        let Worth { mains, builds, by_build, weighed, .. } = self;
+        if self.by_way.len() > MAX_KEPT {
+            self.ways.clear();
+            self.by_way.clear();
+        }
+        let Worth { mains, builds, by_build, ways, by_way, weighed, .. } = self;
         let place = |leaf: &Leaf| {
             let kind = leaf.value_type();
             *builds.entry((leaf.kind, leaf.path, leaf.class_path, kind)).or_insert_with(|| {
+                let way = *ways.entry((leaf.kind, leaf.path)).or_insert_with(|| {
+                    let way = by_way.len();
+                    let worth = |(column, &main): (&Profile, &PathId)| fit_path(leaf, column, main, paths);
+                    by_way.extend(columns.iter().zip(mains.iter()).map(worth));
+                    way
+                });
                 let place = by_build.len();
-                let worth = |(column, &main): (&Profile, &PathId)| fit_build(leaf, kind, column, main, paths);
-                by_build.extend(columns.iter().zip(mains.iter()).map(worth));
+                let worth = |(column, &path): (&Profile, &Option<f64>)| Some(fit_build(leaf, kind, column, path?));
+                by_build.extend(columns.iter().zip(&by_way[way..]).map(worth));
                 *weighed += columns.len();
                 place
             })
@@ -287,8 +319,13 @@ fn fit(leaf: &Leaf, build: Option<(f64, f64)>, column: &Profile, is_label: bool)
     way + VALUE * same_value + kind - other_label
 }
 
-/// What path and classes, and the type of its value, say for a leaf in a column; nothing where it cannot stand there.
-fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, paths: &Paths) -> Option<(f64, f64)> {
+/// What path and classes, and the type of its value, say for a leaf in a column.
+fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, path: f64) -> (f64, f64) {
+    (path + CLASS * column.class_share(leaf.class_path), TYPE * column.type_share(kind))
+}
+
+/// What the path says; nothing where the leaf cannot stand there.
+fn fit_path(leaf: &Leaf, column: &Profile, main: PathId, paths: &Paths) -> Option<f64> {
     if leaf.kind != column.kind {
         return None;
     }
@@ -298,5 +335,5 @@ fn fit_build(leaf: &Leaf, kind: u8, column: &Profile, main: PathId, paths: &Path
         None if main != PathId::TOP && KNOWN_PATH * paths.most_overlap(leaf.path, main) < MIN_PATH => return None,
         None => KNOWN_PATH * paths.overlap(leaf.path, main),
     };
-    (path >= MIN_PATH).then(|| (path + CLASS * column.class_share(leaf.class_path), TYPE * column.type_share(kind)))
+    (path >= MIN_PATH).then_some(path)
 }

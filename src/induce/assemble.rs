@@ -26,16 +26,7 @@ pub fn variant(
     repeats: &[PathId],
     paths: &Paths,
 ) -> Variant {
-    let slots: Vec<Slot> = alignment
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(j, column)| {
-            let values =
-                rows.iter().zip(&alignment.cells).filter_map(|(row, cells)| Some(row[cells[j]?].value.as_str()));
-            column.to_slot(paths, values)
-        })
-        .collect();
+    let slots: Vec<Slot> = alignment.slots(rows, paths);
     let mut builder = Builder {
         steps: alignment.columns.iter().map(|column| steps(&paths.print(column.main_class_path()))).collect(),
         together: together(view, set, rows, alignment),

@@ -82,7 +82,8 @@ pub type Elements = Vec<((PathId, u32), NodeId)>;
 /// The row's elements that have classes.
 pub fn elements(view: &View<'_>, row: Span, paths: &mut Paths) -> Elements {
     let has_class = |node: NodeId| view.tree().classes(node).next().is_some();
-    let found = elements_in(&view.tokens, row, paths, |way| way.here().0, has_class, MAX_ELEMENTS);
+    let found =
+        elements_in(&view.tokens, row, paths, |way| way.here().0, has_class, |found| found.len() >= MAX_ELEMENTS);
     found.into_iter().map(|(path, nth, node)| ((path, nth), node)).collect()
 }
 

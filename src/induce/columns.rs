@@ -130,7 +130,8 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
     let places = sample(&(0..rows.len()).collect::<Vec<_>>());
     let rows: Vec<&LaidRow> = places.iter().map(|&place| &rows[place]).collect();
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let mut known: Vec<Known<'_>> = spans.iter().map(|&row| Known::new(elements_of(view, row, paths))).collect();
+    let mut known: Vec<Known<'_>> =
+        spans.iter().map(|&row| Known::new(elements_of(view, row, paths, |_, _| false))).collect();
     let mut derived = pieces(&variant.slots, &rows, &mut known);
     derived.extend(elements(view, &spans, &known, paths));
     derived.extend(layout::labels(view, &spans).into_iter().map(|label| Recipe::Label { label }));
@@ -266,13 +267,21 @@ fn elements(view: &View<'_>, rows: &[Span], known: &[Known<'_>], paths: &Paths) 
 /// An element of a row that holds text: its class path, how many like it came before, and its stretch.
 type Inside = (PathId, u32, Span);
 
-/// The elements of the row with text.
-fn elements_of(view: &View<'_>, row: Span, paths: &mut Paths) -> Vec<Inside> {
+/// The elements of the row with text, up to the last that is asked for.
+fn elements_of(
+    view: &View<'_>,
+    row: Span,
+    paths: &mut Paths,
+    mut is_last: impl FnMut(PathId, u32) -> bool,
+) -> Vec<Inside> {
     let is_value = |node: NodeId| {
         let span = view.span(node);
         span.stop - span.start <= MAX_ELEMENT && span.stop <= row.stop && view.tokens.weight(span) > 0
     };
-    let found = elements_in(&view.tokens, row, paths, |way| way.here().1, is_value, MAX_LEAVES);
+    let enough = |found: &[(PathId, u32, NodeId)]| {
+        found.len() >= MAX_LEAVES || found.last().is_some_and(|&(path, nth, _)| is_last(path, nth))
+    };
+    let found = elements_in(&view.tokens, row, paths, |way| way.here().1, is_value, enough);
     found.into_iter().map(|(path, nth, node)| (path, nth, view.span(node))).collect()
 }
 
@@ -298,6 +307,8 @@ pub struct Filler<'a> {
     paths: Vec<PathId>,
     /// The elements that sources ask for one by one, and which of the sources: rows have more elements than are asked for.
     wanted: HashMap<(PathId, u32), Vec<usize>>,
+    /// How many elements of a row are asked for; more than a row has where a source is about all of a kind.
+    asked_for: usize,
     needs_elements: bool,
     needs_lines: bool,
 }
@@ -323,11 +334,20 @@ impl<'a> Filler<'a> {
                 wanted.entry((paths[i], *nth)).or_default().push(i);
             }
         }
-        Filler { sources, ready, paths, wanted, needs_elements, needs_lines }
+        let asks_for_all = recipes.iter().flatten().any(|recipe| matches!(recipe, Recipe::Elements { .. }));
+        // The row itself is none of its elements.
+        let asked_for = wanted.keys().filter(|(path, _)| *path != PathId::TOP).count();
+        let asked_for = if asks_for_all { usize::MAX } else { asked_for };
+        Filler { sources, ready, paths, wanted, asked_for, needs_elements, needs_lines }
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
-        let elements = if self.needs_elements { elements_of(view, row.span, paths) } else { Vec::new() };
+        let mut left = self.asked_for;
+        let is_last = |path: PathId, nth: u32| {
+            left = left.saturating_sub(usize::from(self.wanted.contains_key(&(path, nth))));
+            left == 0
+        };
+        let elements = if self.needs_elements { elements_of(view, row.span, paths, is_last) } else { Vec::new() };
         self.cells(view, row, Known::new(elements), paths).into_iter().map(|cell| cell.map(Cow::into_owned)).collect()
     }
 

@@ -71,8 +71,7 @@ pub fn drilled(values: &[Option<&str>], at: &Delimiter) -> (Vec<Slot>, Vec<Vec<O
         .zip(&alignment.cells)
         .map(|(pieces, cells)| cells.iter().map(|cell| cell.map(|leaf| pieces[leaf].value.clone())).collect())
         .collect();
-    let slot = |(j, column): (usize, &Profile)| column.to_slot(&paths, rows.iter().filter_map(|row| row[j].as_deref()));
-    (alignment.columns.iter().enumerate().map(slot).collect(), rows)
+    (alignment.slots(&pieces, &paths), rows)
 }
 
 fn leaf(value: String) -> Leaf {

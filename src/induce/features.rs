@@ -66,7 +66,9 @@ pub struct Meter<'v, 't> {
     paths: HashMap<(u32, u32), u32>,
     /// Of each path: how many times it has come in the row at hand. All 0 between rows.
     ordinals: Vec<u32>,
-    marks: MarkMap,
+    /// The elements that are open in the row at hand. Kept for its room only.
+    open: Vec<(u32, u32)>,
+    marks: &'v MarkMap,
     aside: HashMap<NodeId, bool>,
     named: HashMap<NodeId, bool>,
 }
@@ -79,7 +81,8 @@ impl<'v, 't> Meter<'v, 't> {
             page_weight,
             paths: HashMap::new(),
             ordinals: Vec::new(),
-            marks: MarkMap::new(view),
+            open: Vec::new(),
+            marks: view.marks(),
             aside: HashMap::new(),
             named: HashMap::new(),
         }
@@ -137,8 +140,11 @@ impl<'v, 't> Meter<'v, 't> {
 
     /// A slot is a tag path inside the row and how many times it has come before.
     fn slots(&mut self, row: Span, paths: Paths) -> RowSlots {
-        let mut open: Vec<(u32, u32)> = Vec::new();
-        let mut slots: Vec<((u32, u32), u64)> = Vec::new();
+        let mut open = std::mem::take(&mut self.open);
+        open.clear();
+        // A text to three tokens, as a rule. Left to grow, a list of 500,000 short lines has room for four in each.
+        let room = (row.stop.saturating_sub(row.start) as usize / 3).clamp(1, 16);
+        let mut slots: Vec<((u32, u32), u64)> = Vec::with_capacity(room);
         let mut print: u64 = 0;
         for i in row.start..row.stop.min(row.start + MAX_ROW_TOKENS) {
             let token = &self.view.tokens.list[i as usize];
@@ -171,6 +177,7 @@ impl<'v, 't> Meter<'v, 't> {
             }
         }
         slots.iter().for_each(|&((path, _), _)| self.ordinals[path as usize] = 0);
+        self.open = open;
         RowSlots { slots, print }
     }
 

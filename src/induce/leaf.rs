@@ -181,14 +181,14 @@ impl Way {
     }
 }
 
-/// The first so many wanted elements of the row, each with its path and how many with that path came before it.
+/// The wanted elements of the row, until there are enough, each with its path and how many with that path came before it.
 pub fn elements_in(
     tokens: &Tokens<'_>,
     row: Span,
     paths: &mut Paths,
     path: impl Fn(&Way) -> PathId,
     wanted: impl Fn(NodeId) -> bool,
-    most: usize,
+    mut enough: impl FnMut(&[(PathId, u32, NodeId)]) -> bool,
 ) -> Vec<(PathId, u32, NodeId)> {
     let mut way = Way::new(tokens, row);
     let mut nths: HashMap<PathId, u32> = HashMap::new();
@@ -201,14 +201,14 @@ pub fn elements_in(
                 let nth = nths.entry(path).or_default();
                 if wanted(token.node) {
                     elements.push((path, *nth, token.node));
+                    if enough(&elements) {
+                        break;
+                    }
                 }
                 *nth += 1;
             }
             TokenKind::Close => way.leave(),
             TokenKind::Text | TokenKind::Line => {}
-        }
-        if elements.len() >= most {
-            break;
         }
     }
     elements

@@ -118,20 +118,17 @@ impl Profile {
         profile
     }
 
+    /// Some value came at least twice.
+    pub fn has_repeated_value(&self) -> bool {
+        self.common.1 >= 2
+    }
+
     /// `values` are the column's values on the rows it was learned from.
-    pub fn to_slot<'a>(&self, paths: &Paths, values: impl Iterator<Item = &'a str>) -> Slot {
+    pub fn to_slot(&self, paths: &Paths, values: Values<'_>) -> Slot {
         let print = |list: &[(PathId, u32)]| -> Vec<(String, u32)> {
             bounded(list.to_vec()).into_iter().map(|(path, count)| (paths.print(path), count)).collect()
         };
-        let mut counts: Vec<(&str, u32)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for value in values.filter(|value| value.len() <= MAX_VALUE) {
-            let place = *places.entry(value).or_insert_with(|| {
-                counts.push((value, 0));
-                counts.len() - 1
-            });
-            counts[place].1 += 1;
-        }
+        let mut counts = values.counts;
         counts.retain(|&(_, count)| count >= 2);
         let values = bounded(counts).into_iter().map(|(value, count)| (value.to_owned(), count)).collect();
         Slot {
@@ -142,6 +139,27 @@ impl Profile {
             values,
             types: bounded(self.types.clone()),
         }
+    }
+}
+
+/// Values of one column, in order of first appearance, and how often each came.
+#[derive(Default)]
+pub struct Values<'r> {
+    counts: Vec<(&'r str, u32)>,
+    /// By the value's print.
+    places: HashMap<u64, usize>,
+}
+
+impl<'r> Values<'r> {
+    pub fn add(&mut self, leaf: &'r Leaf) {
+        if leaf.value.len() > MAX_VALUE {
+            return;
+        }
+        let place = *self.places.entry(leaf.print).or_insert_with(|| {
+            self.counts.push((&leaf.value, 0));
+            self.counts.len() - 1
+        });
+        self.counts[place].1 += 1;
     }
 }
 

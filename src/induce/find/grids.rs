@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::siblings::grouped;
-use super::{Finder, Found, View};
+use super::{Finder, Found, View, print};
 use crate::page::NodeId;
 
 const MIN_CELLS: usize = 3;
@@ -13,7 +13,7 @@ const MIN_CELLS: usize = 3;
 /// offered as it is, and widened to the outermost ancestors that stand one to one with the nodes: that brings in the
 /// picture beside the text.
 pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
-    let mut offers = Offers { view, offered: HashSet::default() };
+    let mut offers = Offers { view, widened: HashSet::default(), offered: HashSet::default() };
     for nodes in by_path(view, |_| 0) {
         if is_spread(view, found, &nodes) {
             offers.clusters(&nodes, found);
@@ -42,13 +42,15 @@ pub fn find(view: &View<'_>, found: &mut Found<'_, '_>) {
 
 fn is_spread(view: &View<'_>, found: &Found<'_, '_>, nodes: &[NodeId]) -> bool {
     let weight: u32 = nodes.iter().map(|&node| view.tokens.weight(view.span(node))).sum();
-    nodes.len() >= MIN_CELLS && f64::from(weight) >= found.min_weight && parents(view, nodes) >= 2
+    nodes.len() >= MIN_CELLS && f64::from(weight) >= found.min_weight && has_two_parents(view, nodes)
 }
 
 /// Offers cells as rows. The same cells come by their path, by their look and by their classes: they are widened once.
 struct Offers<'v, 't> {
     view: &'v View<'t>,
-    offered: HashSet<Vec<NodeId>>,
+    /// Prints of the cells, and of all between them and the widest: those are offered already.
+    widened: HashSet<u64>,
+    offered: HashSet<u64>,
 }
 
 impl Offers<'_, '_> {
@@ -57,20 +59,38 @@ impl Offers<'_, '_> {
         let all: Vec<usize> = (0..nodes.len()).collect();
         for group in grouped(&all, |i| clusters[i]) {
             let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
-            if cells.len() >= MIN_CELLS && parents(self.view, &cells) >= 2 {
+            if cells.len() >= MIN_CELLS && has_two_parents(self.view, &cells) {
                 self.add(&cells, found);
             }
         }
     }
 
     fn add(&mut self, cells: &[NodeId], found: &mut Found<'_, '_>) {
-        if self.offered.contains(cells) {
+        if !self.offered.insert(print_of(cells)) {
             return;
         }
-        self.offered.insert(cells.to_vec());
-        let widened = widen(self.view, cells);
         found.add(Finder::Grid, cells.iter().map(|&node| self.view.span(node)), 0.0);
-        found.add(Finder::Grid, widened.iter().map(|&node| self.view.span(node)), 0.0);
+        if let Some(widest) = self.widen(cells) {
+            found.add(Finder::Grid, widest.iter().map(|&node| self.view.span(node)), 0.0);
+        }
+    }
+
+    /// The outermost ancestors one to one with the cells; nothing where they are offered already.
+    fn widen(&mut self, cells: &[NodeId]) -> Option<Vec<NodeId>> {
+        let tree = self.view.tree();
+        let mut widest = cells.to_vec();
+        // Objects in objects, 40 deep, are widened from every level: each goes up only to where another has been.
+        while self.widened.insert(print_of(&widest)) {
+            let above: Option<Vec<NodeId>> = widest.iter().map(|&node| tree.parent(node)).collect();
+            let Some(above) = above else { return Some(widest) };
+            let one_to_one = above.windows(2).all(|pair| pair[0] < pair[1] && !tree.contains(pair[0], pair[1]));
+            let same_tag = above.windows(2).all(|pair| self.view.tag(pair[0]) == self.view.tag(pair[1]));
+            if !one_to_one || !same_tag || tree.element(above[0]).is_none() {
+                return Some(widest);
+            }
+            widest = above;
+        }
+        None
     }
 }
 
@@ -120,21 +140,11 @@ fn by_class(view: &View<'_>) -> Vec<Vec<NodeId>> {
     nodes
 }
 
-fn parents(view: &View<'_>, nodes: &[NodeId]) -> usize {
-    nodes.iter().map(|&node| view.tree().parent(node)).collect::<HashSet<_>>().len()
+fn has_two_parents(view: &View<'_>, nodes: &[NodeId]) -> bool {
+    let parent = |node: &NodeId| view.tree().parent(*node);
+    nodes.iter().any(|node| parent(node) != parent(&nodes[0]))
 }
 
-fn widen(view: &View<'_>, cells: &[NodeId]) -> Vec<NodeId> {
-    let tree = view.tree();
-    let mut widest = cells.to_vec();
-    loop {
-        let above: Option<Vec<NodeId>> = widest.iter().map(|&node| tree.parent(node)).collect();
-        let Some(above) = above else { return widest };
-        let one_to_one = above.windows(2).all(|pair| pair[0] < pair[1] && !tree.contains(pair[0], pair[1]));
-        let same_tag = above.windows(2).all(|pair| view.tag(pair[0]) == view.tag(pair[1]));
-        if !one_to_one || !same_tag || tree.element(above[0]).is_none() {
-            return widest;
-        }
-        widest = above;
-    }
+fn print_of(nodes: &[NodeId]) -> u64 {
+    print(nodes.iter().map(|node| u64::from(node.0)))
 }

@@ -105,7 +105,8 @@ struct Found<'v, 't> {
     view: &'v View<'t>,
     min_weight: f64,
     sets: Vec<RowSet>,
-    seen: HashSet<Vec<Span>>,
+    /// Prints of the sets, by which none is taken twice.
+    seen: HashSet<u64>,
 }
 
 impl<'v, 't> Found<'v, 't> {
@@ -118,10 +119,16 @@ impl<'v, 't> Found<'v, 't> {
     fn add(&mut self, finder: Finder, rows: impl IntoIterator<Item = Span>, rotation: f64) {
         let rows: Vec<Span> = rows.into_iter().filter(|&row| self.view.tokens.weight(row) > 0).collect();
         let weight: u32 = rows.iter().map(|&row| self.view.tokens.weight(row)).sum();
-        if rows.len() >= 2 && f64::from(weight) >= self.min_weight && self.seen.insert(rows.clone()) {
+        let ends = rows.iter().map(|row| u64::from(row.start) << 32 | u64::from(row.stop));
+        if rows.len() >= 2 && f64::from(weight) >= self.min_weight && self.seen.insert(print(ends)) {
             self.sets.push(RowSet { finder, rows, rotation });
         }
     }
+}
+
+/// Equal for equal numbers in equal order. Sets of 60,000 rows come again and again: they need not be kept to be known.
+fn print(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, |print: u64, number| (print ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
 
 #[cfg(test)]

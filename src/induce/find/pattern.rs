@@ -82,8 +82,11 @@ impl Pattern {
         let mut starts = Vec::new();
         self.reach(0, &mut starts);
         let mut room = (Vec::new(), Vec::new());
+        let begins = |symbol: &Symbol| starts.iter().any(|&place| self.stands_at(place, *symbol));
         let mut start = 0;
-        while start < symbols.len() {
+        // Most symbols begin no match.
+        while let Some(skipped) = symbols[start..].iter().position(begins) {
+            start += skipped;
             let length = self.longest(&symbols[start..], &starts, &mut room);
             if length > 0 {
                 found.push(start..start + length);
@@ -104,7 +107,7 @@ impl Pattern {
         for (read, symbol) in symbols.iter().enumerate() {
             next.clear();
             for &place in here.iter() {
-                if self.places.get(place).is_some_and(|it| it.symbols.binary_search(symbol).is_ok()) {
+                if self.stands_at(place, *symbol) {
                     self.reach(place + 1, next);
                 }
             }
@@ -116,6 +119,10 @@ impl Pattern {
             std::mem::swap(here, next);
         }
         longest
+    }
+
+    fn stands_at(&self, place: usize, symbol: Symbol) -> bool {
+        self.places.get(place).is_some_and(|it| it.symbols.contains(&symbol))
     }
 
     /// Adds the place, and those behind it that are reached by leaving optional ones out.

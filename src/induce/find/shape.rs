@@ -7,6 +7,7 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashMapExt};
 
+use crate::induce::marks::MarkMap;
 use crate::induce::names::Stated;
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{Name, NodeId, Tree};
@@ -29,6 +30,8 @@ pub struct View<'t> {
     looks: OnceCell<Looks>,
     /// Each list of the page may ask for it.
     stated: OnceCell<Stated>,
+    /// Whoever measures row sets asks for it.
+    marks: OnceCell<MarkMap>,
 }
 
 /// Tag, shape and classes of each node, as numbers.
@@ -44,13 +47,18 @@ struct Looks {
 
 impl<'t> View<'t> {
     pub fn new(tree: &'t Tree) -> View<'t> {
-        View { tokens: Rc::new(Tokens::new(tree)), looks: OnceCell::new(), stated: OnceCell::new() }
+        View {
+            tokens: Rc::new(Tokens::new(tree)),
+            looks: OnceCell::new(),
+            stated: OnceCell::new(),
+            marks: OnceCell::new(),
+        }
     }
 
     /// The same page, of which only this node and what stands in it will be looked at.
     pub fn only(&self, node: NodeId) -> View<'t> {
         let looks = OnceCell::from(Looks::new(&self.tokens, node));
-        View { tokens: Rc::clone(&self.tokens), looks, stated: OnceCell::new() }
+        View { tokens: Rc::clone(&self.tokens), looks, stated: OnceCell::new(), marks: OnceCell::new() }
     }
 
     fn looks(&self) -> &Looks {
@@ -60,6 +68,11 @@ impl<'t> View<'t> {
     /// What structured data and forms say of the page's values.
     pub fn stated(&self) -> &Stated {
         self.stated.get_or_init(|| Stated::read(self.tree()))
+    }
+
+    /// Where pictures, prices and the like stand.
+    pub fn marks(&self) -> &MarkMap {
+        self.marks.get_or_init(|| MarkMap::new(self))
     }
 
     pub fn tree(&self) -> &'t Tree {

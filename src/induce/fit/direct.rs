@@ -122,19 +122,15 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &Element) -> Opt
 fn seen(fitter: &mut Fitter<'_, '_>, variant: &Variant, root: &Element) -> Option<Vec<Seen>> {
     let tree = fitter.view.tree();
     let most = MAX_TRIED * (variant.rows as usize).max(10);
-    let mut tried = 0;
+    let same_tag = tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag);
+    let (known, mut others): (Vec<NodeId>, Vec<NodeId>) = same_tag.partition(|&node| is_known(tree, root, node));
+    // Counted before any is read: where lists stand in lists, 50 deep, half of 1.3 s was spent on rows that were then given up.
+    if known.len() > most {
+        return None;
+    }
     let mut seen: Vec<Seen> = Vec::new();
     let mut parents: HashSet<NodeId> = HashSet::new();
-    let mut others: Vec<NodeId> = Vec::new();
-    for node in tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag) {
-        if !is_known(tree, root, node) {
-            others.push(node);
-            continue;
-        }
-        tried += 1;
-        if tried > most {
-            return None;
-        }
+    for &node in &known {
         if let Some(it) = look(fitter, node, variant.floor) {
             parents.extend(tree.parent(node));
             seen.push(it);
@@ -147,7 +143,7 @@ fn seen(fitter: &mut Fitter<'_, '_>, variant: &Variant, root: &Element) -> Optio
         let Some(parent) = tree.parent(node) else { return false };
         parents.contains(&parent) || beside.contains(&way(parent))
     });
-    if tried + others.len() > most {
+    if known.len() + others.len() > most {
         return None;
     }
     seen.extend(others.into_iter().filter_map(|node| look(fitter, node, variant.floor)));
