@@ -11,6 +11,7 @@ mod server;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::model::RunId;
 use pieme::taskdir;
-use pieme::wire::{self, Answer, Assignment, Message, Secrets};
+use pieme::wire::{self, Answer, Assignment, Message, Outlet, Secrets};
 
 pub const PAGES: usize = 4_200;
 pub const ROWS: usize = 10;
@@ -124,25 +125,30 @@ fn child(folder: &Path) -> Duration {
         parent_pid: std::process::id(),
     };
     let before = children();
+    let (mut outlet, theirs) = Outlet::pair().expect("a pair of sockets");
     let mut process = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
         .arg("run-child")
-        .stdin(Stdio::piped())
+        .stdin(Stdio::from(theirs))
         .stdout(Stdio::piped())
         .spawn()
         .expect("the run starts");
-    let mut stdin = process.stdin.take().expect("a pipe");
-    wire::write(&mut stdin, &assignment, &[]).expect("it listens");
+    outlet.write(&assignment, &[]).expect("it listens");
     let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
     let mut found = 0;
     while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
         match message {
             Message::Rows { rows, .. } => found += rows.len(),
-            Message::Turn { .. } => wire::write(&mut stdin, &Answer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
+            Message::Turn { .. } => outlet.write(&Answer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
+            Message::Connect { question, host, port } => {
+                let connection = TcpStream::connect((host, port)).expect("the server is there");
+                connection.set_nodelay(true).expect("a socket");
+                outlet.give(&Answer::Connected { question }, connection.into()).expect("it listens");
+            }
             Message::End(_) => break,
             _ => {}
         }
     }
-    drop(stdin);
+    drop(outlet);
     process.wait().expect("it ends");
     assert_eq!(found, PAGES * ROWS, "all rows were found");
     children() - before

@@ -13,6 +13,7 @@ mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
+mod p26_sealed;
 
 use std::env;
 use std::process::Command;
