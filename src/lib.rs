@@ -20,6 +20,7 @@ pub mod taskdir;
 pub mod config;
 pub mod wire;
 pub mod store;
+pub mod seal;
 pub mod worker;
 pub mod daemon;
 pub mod supervise;

@@ -3,6 +3,7 @@
 mod candidates;
 mod curl2robot;
 pub mod demo;
+mod doctor;
 mod drafted;
 mod exit;
 mod explain;
@@ -66,6 +67,7 @@ enum Verb {
     Records(records::Args),
     Log(log::Args),
     Validate(validate::Args),
+    Doctor(doctor::Args),
     Learn(learn::Args),
     Extract(extract::Args),
     Explain(explain::Args),
@@ -88,6 +90,7 @@ pub fn main() -> ExitCode {
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
+        Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Explain(args) => explain::run(config, args),

@@ -211,23 +211,32 @@ impl Tree {
     /// All text inside the node, white space collapsed; scripts and styles are not text.
     pub fn text(&self, node: NodeId) -> String {
         let mut text = Collapsed::default();
-        let mut at = node;
-        let end = self.end(node);
-        while at < end {
-            match self.kind(at) {
-                Kind::Element(element) if matches!(&**element.name, "script" | "style" | "template" | "noscript") => {
-                    at = self.end(at);
-                    continue;
-                }
-                Kind::Text(part) => {
-                    text.push(part);
-                    text.part();
-                }
-                Kind::Element(_) | Kind::Document => {}
-            }
-            at = NodeId(at.0 + 1);
+        for part in self.shown_texts(node) {
+            text.push(part);
+            text.part();
         }
         text.text
+    }
+
+    /// The texts under a node that a person sees, as they stand there.
+    pub fn shown_texts(&self, node: NodeId) -> impl Iterator<Item = &str> {
+        let (mut at, end) = (node, self.end(node));
+        std::iter::from_fn(move || {
+            while at < end {
+                let here = at;
+                at = NodeId(here.0 + 1);
+                match self.kind(here) {
+                    Kind::Element(element)
+                        if matches!(&**element.name, "script" | "style" | "template" | "noscript") =>
+                    {
+                        at = self.end(here);
+                    }
+                    Kind::Text(part) => return Some(part),
+                    Kind::Element(_) | Kind::Document => {}
+                }
+            }
+            None
+        })
     }
 
     /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.

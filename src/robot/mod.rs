@@ -46,7 +46,7 @@ use crate::model::task::Engine;
 use crate::model::{Page, Script, Step, Task, TraceLine};
 use crate::page::Tree;
 
-pub use browser::Seat;
+pub use browser::{Seat, chromium};
 pub use check::{ScriptProblem, check};
 pub use door::{Door, Opening};
 pub use home::{Alone, Answered, Home};

@@ -42,6 +42,8 @@ pub struct Session {
     pub(super) deadline: Instant,
     /// Who says when a host may be asked, and remembers pages.
     pub home: Box<dyn Home>,
+    /// The address that may be reached, as was found out last.
+    may: Option<Url>,
     /// What each origin says about robots.
     pub(super) robots: HashMap<String, Rules>,
     /// User and password of HTTP basic authentication, by the origin they are for.
@@ -157,6 +159,7 @@ impl Session {
             patience,
             deadline,
             home,
+            may: None,
             robots: HashMap::new(),
             basic: HashMap::new(),
             once_only: false,
@@ -203,8 +206,13 @@ impl Session {
 
     /// Would a request to this address be made at all? Asks the site's robots.txt if it has not been asked yet.
     pub async fn may_reach(&mut self, url: &Url) -> Result<(), SessionError> {
+        if self.may.as_ref() == Some(url) {
+            return Ok(());
+        }
         self.guard.url(url).map_err(|refusal| SessionError::Refused { url: shown(url), refusal })?;
-        self.heed_robots(url).await
+        self.heed_robots(url).await?;
+        self.may = Some(url.clone());
+        Ok(())
     }
 
     /// Lets a request to this address begin: it may be reached, there is one left, and the host may be asked again.

@@ -90,6 +90,11 @@ impl Store {
         BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
     }
 
+    /// Looks through the whole file, however large.
+    pub fn quick_check(&self) -> Result<(), StoreError> {
+        self.check("PRAGMA quick_check(1)")
+    }
+
     pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {
         let answer: String = self.connection.query_row(pragma, [], |row| row.get(0))?;
         if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged(answer)) }

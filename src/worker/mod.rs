@@ -8,7 +8,6 @@ mod detail;
 mod door;
 mod parent;
 mod outbox;
-pub mod seal;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -21,6 +20,7 @@ use tokio::sync::mpsc;
 use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Missed, Verdict};
 use crate::robot::{self, Order, Seat};
+use crate::seal;
 use crate::wire::{self, Answer, Assignment, Inlet, Message};
 
 use door::ParentDoor;
@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(78);
         }
     };
-    if let Err(problem) = seal::late(&assignment) {
+    if let Err(problem) = seal::late(&assignment.task, assignment.parent_pid) {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }

@@ -21,7 +21,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["model", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
-    ("worker", &["model", "page", "induce", "extract", "judge", "robot", "wire"]),
+    ("seal", &["model"]),
+    ("worker", &["model", "seal", "page", "induce", "extract", "judge", "robot", "wire"]),
     // The parent of a run connects for it, under the task's guard.
     ("daemon", &["model", "due", "config", "taskdir", "wire", "store", "guard"]),
     ("supervise", &["model", "page", "induce", "config", "store", "taskdir"]),
@@ -40,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "taskdir",
             "store",
             "daemon",
+            "seal",
             "supervise",
             "practice",
         ],

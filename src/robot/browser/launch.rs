@@ -172,7 +172,7 @@ fn profile(scratch: Option<&Path>) -> std::io::Result<TempDir> {
     }
 }
 
-fn find(told: Option<&Path>) -> Result<PathBuf, SessionError> {
+pub fn find(told: Option<&Path>) -> Result<PathBuf, SessionError> {
     if let Some(told) = told {
         return if told.is_file() {
             Ok(told.to_owned())

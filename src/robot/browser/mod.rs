@@ -20,7 +20,7 @@ mod target;
 mod talk;
 mod read;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,11 @@ pub struct Browser {
 pub struct Seat<'a> {
     pub program: Option<&'a Path>,
     pub scratch: Option<&'a Path>,
+}
+
+/// Chromium's program: the one that was named, or the one that is found.
+pub fn chromium(told: Option<&Path>) -> Result<PathBuf, String> {
+    launch::find(told).map_err(|error| error.to_string())
 }
 
 /// What a page is to show.

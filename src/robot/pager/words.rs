@@ -29,7 +29,11 @@ const MAX_WRAPPER_NODES: u32 = 16;
 pub fn says_more(label: &str) -> bool {
     let label = label.trim().to_lowercase();
     let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
-    is_short && phrases::begins_with_more(label.trim_start_matches(|c: char| !c.is_alphanumeric()))
+    is_short && begins_with_more(&label)
+}
+
+fn begins_with_more(label: &str) -> bool {
+    phrases::begins_with_more(label.trim_start_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// What a link's text says.
@@ -57,7 +61,7 @@ pub fn text(label: &str) -> Says {
         Some(rest) if phrases::is_other(rest) => Says::NextOther,
         // “Next 25 results”
         Some(rest) if rest.starts_with("page") || rest.starts_with(|c: char| c.is_ascii_digit()) => Says::Next,
-        None if bare.starts_with("more ") || says_more(bare) => Says::More,
+        None if bare.starts_with("more ") || begins_with_more(bare) => Says::More,
         _ => Says::Nothing,
     }
 }

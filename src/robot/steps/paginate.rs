@@ -1,9 +1,9 @@
 //! `paginate`: extract from the current page, go to the one after it, and again, until a guard says enough.
 
 use std::collections::HashSet;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 
+use foldhash::quality::FixedState;
 use serde_json::Value;
 use url::Url;
 
@@ -240,9 +240,11 @@ fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble>
 /// What a person sees of a page: its text and its pictures. Addresses are left out, since a page that repeats itself without
 /// end does so under new ones.
 fn fingerprint(tree: &Tree) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    tree.text(tree.root()).hash(&mut hasher);
-    let source = |image: NodeId| tree.attribute(image, "src").unwrap_or_default().to_owned();
-    tree.elements("img").for_each(|image| source(image).hash(&mut hasher));
+    let mut hasher = FixedState::default().build_hasher();
+    for text in tree.shown_texts(tree.root()) {
+        hasher.write(text.trim().as_bytes());
+    }
+    let source = |image: NodeId| tree.attribute(image, "src").unwrap_or_default();
+    tree.elements("img").for_each(|image| hasher.write(source(image).as_bytes()));
     hasher.finish()
 }

@@ -13,7 +13,9 @@ mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
+mod p15_orphans;
 mod p26_sealed;
+mod p27_unit;
 
 use std::env;
 use std::process::Command;

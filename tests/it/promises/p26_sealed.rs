@@ -17,8 +17,8 @@ use nix::sys::ptrace;
 use nix::sys::signal::kill;
 use nix::unistd::{Pid, geteuid};
 use pieme::model::{RunId, Script, Task};
+use pieme::seal;
 use pieme::wire::{Assignment, Outlet, Secrets};
-use pieme::worker::seal;
 
 use super::{again, report, role};
 
@@ -137,7 +137,7 @@ fn probe(sealed: bool) {
     let victim = Pid::from_raw(victim);
     if sealed {
         seal::early();
-        seal::late(&assignment()).expect("this machine can seal");
+        seal::late(&assignment().task, std::os::unix::process::parent_id()).expect("this machine can seal");
     }
     let at = |name: &str| place.join(name);
     let probes: Vec<(&str, Box<dyn Fn() -> bool>)> = vec![
@@ -200,7 +200,7 @@ fn assignment() -> Assignment {
         browser: None,
         scratch: None,
         past: Vec::new(),
-        parent_pid: u32::try_from(nix::unistd::getppid().as_raw()).expect("a number"),
+        parent_pid: std::process::id(),
     }
 }
 
@@ -217,7 +217,7 @@ fn promise_26_without_the_seal_no_run_starts() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("it starts");
-        outlet.write(&Assignment { parent_pid: std::process::id(), ..assignment() }, &[]).expect("it listens");
+        outlet.write(&assignment(), &[]).expect("it listens");
         let mut said = Vec::new();
         child.stdout.take().expect("a pipe").read_to_end(&mut said).expect("what it says");
         let code = child.wait().expect("it ends").code();

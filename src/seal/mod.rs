@@ -1,4 +1,4 @@
-//! What the child does to itself before it touches anything of a stranger's.
+//! EDGE: what a run's process does to itself before it touches anything of a stranger's.
 
 mod calls;
 mod files;
@@ -8,8 +8,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
+use crate::model::Task;
 use crate::model::task::Engine;
-use crate::wire::Assignment;
 
 /// Files and sockets one run may have open.
 const MAX_OPEN_FILES: u64 = 256;
@@ -28,15 +28,15 @@ pub fn early() {
 }
 
 /// Once the limits are known. A limit that cannot be set is an error: the run does not start.
-pub fn late(assignment: &Assignment) -> Result<(), String> {
-    if getppid().as_raw() as u32 != assignment.parent_pid {
+pub fn late(task: &Task, parent_pid: u32) -> Result<(), String> {
+    if getppid().as_raw() as u32 != parent_pid {
         return Err("the daemon that ordered it is gone".to_owned());
     }
     prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
-    let limits = &assignment.task.limits;
+    let limits = &task.limits;
     let cpu_seconds = limits.timeout.0.as_secs().max(1);
     // A browser is started by this process, so that each of its processes has the same limits.
-    let (memory, open_files) = match assignment.task.fetch.engine {
+    let (memory, open_files) = match task.fetch.engine {
         Engine::Http => (limits.memory.0, MAX_OPEN_FILES),
         Engine::Browser => (limits.memory.0.max(BROWSER_MEMORY), BROWSER_OPEN_FILES),
     };
@@ -50,7 +50,7 @@ pub fn late(assignment: &Assignment) -> Result<(), String> {
     ] {
         setrlimit(resource, most, at_the_very_most).map_err(|error| format!("{resource:?}: {error}"))?;
     }
-    match assignment.task.fetch.engine {
+    match task.fetch.engine {
         Engine::Http => close(),
         // Chromium starts processes, opens files and sockets, and closes itself in (docs/browser.md).
         Engine::Browser => Ok(()),
@@ -61,4 +61,42 @@ pub fn late(assignment: &Assignment) -> Result<(), String> {
 pub fn close() -> Result<(), String> {
     files::close()?;
     calls::close()
+}
+
+/// What of the seal this machine can do: tried out on a thread, which takes it with it.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    pub files: Result<(), String>,
+    pub calls: Result<(), String>,
+}
+
+pub fn in_force() -> InForce {
+    let trying = std::thread::spawn(|| {
+        if let Err(error) = prctl::set_no_new_privs() {
+            let said = Err(format!("no_new_privs: {error}"));
+            return InForce { files: said.clone(), calls: said };
+        }
+        let files = files::close().and_then(|()| match std::fs::File::open("/proc/self/status") {
+            Ok(_) => Err("Landlock: taken by the kernel, but files can be opened all the same".to_owned()),
+            Err(_) => Ok(()),
+        });
+        let calls = calls::close().and_then(|()| match std::net::UdpSocket::bind(("127.0.0.1", 0)) {
+            Ok(_) => Err("seccomp: taken by the kernel, but sockets can be made all the same".to_owned()),
+            Err(_) => Ok(()),
+        });
+        InForce { files, calls }
+    });
+    trying.join().unwrap_or_else(|_| InForce { files: Err("it broke".to_owned()), calls: Err("it broke".to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trying_the_seal_out_closes_nobody_else() {
+        let found = in_force();
+        assert_eq!((found.files, found.calls), (Ok(()), Ok(())), "this kernel can seal");
+        assert!(std::fs::File::open("/proc/self/status").is_ok() && std::net::UdpSocket::bind("127.0.0.1:0").is_ok());
+    }
 }

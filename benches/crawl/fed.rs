@@ -1,0 +1,119 @@
+//! What the benchmarks of runs share: the server in its own process, a task on it, and a run's process, fed and read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use pieme::model::RunId;
+use pieme::taskdir;
+use pieme::wire::{self, Answer, Assignment, Message, Outlet, Secrets};
+
+use super::{PAGES, ROWS, server, this};
+
+/// A task folder with its template, as a person would have it after one label.
+pub fn lay_out(folder: &Path, port: u16) {
+    fs::create_dir_all(folder.join("tasks/crawl")).expect("a task folder");
+    fs::write(folder.join("config.toml"), "tasks = \"tasks\"\nstate = \"state\"\n").expect("a file");
+    let task = format!(
+        "url = \"http://127.0.0.1:{port}/list?page=1\"\n[limits]\nmax_pages = 10000\nmax_requests = 10000\n\
+         [fetch]\nallow_private = true\ndelay = \"0s\"\n"
+    );
+    fs::write(folder.join("tasks/crawl/task.toml"), task).expect("a file");
+    fs::write(folder.join("page.html"), server::page(1)).expect("a file");
+    let learned = Command::new(env!("CARGO_BIN_EXE_pieme"))
+        .arg("learn")
+        .arg(folder.join("page.html"))
+        .args(["--pick", "1", "-o"])
+        .arg(folder.join("tasks/crawl/template.json"))
+        .stdout(Stdio::null())
+        .status();
+    assert!(learned.is_ok_and(|it| it.success()), "the list is learned");
+}
+
+/// The order for a run of it.
+pub fn assignment(folder: &Path) -> Assignment {
+    let task = taskdir::read(&folder.join("tasks/crawl")).expect("a good folder");
+    Assignment {
+        run: RunId::new(),
+        name: task.name,
+        task: task.task,
+        script: task.script,
+        template: task.template,
+        details: None,
+        files: BTreeMap::new(),
+        confirmed: true,
+        secrets: Secrets::default(),
+        cookies: None,
+        kept: Vec::new(),
+        robots: Vec::new(),
+        browser: None,
+        scratch: None,
+        past: Vec::new(),
+        parent_pid: std::process::id(),
+    }
+}
+
+/// The process that fetches and extracts, fed and read as the daemon does it.
+pub fn child(assignment: &Assignment) {
+    let (mut outlet, theirs) = Outlet::pair().expect("a pair of sockets");
+    let mut process = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+        .arg("run-child")
+        .stdin(Stdio::from(theirs))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the run starts");
+    outlet.write(assignment, &[]).expect("it listens");
+    let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+    let mut found = 0;
+    while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
+        match message {
+            Message::Rows { rows, .. } => found += rows.len(),
+            Message::Turn { .. } => outlet.write(&Answer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
+            Message::Connect { question, host, port } => {
+                let connection = TcpStream::connect((host, port)).expect("the server is there");
+                connection.set_nodelay(true).expect("a socket");
+                outlet.give(&Answer::Connected { question }, connection.into()).expect("it listens");
+            }
+            Message::End(_) => break,
+            _ => {}
+        }
+    }
+    drop(outlet);
+    process.wait().expect("it ends");
+    assert_eq!(found, PAGES * ROWS, "all rows were found");
+}
+
+/// Processor time of all processes that this one has waited for.
+pub fn children() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel counts");
+    let time = |it: nix::sys::time::TimeVal| Duration::new(it.tv_sec() as u64, it.tv_usec() as u32 * 1_000);
+    time(usage.user_time()) + time(usage.system_time())
+}
+
+/// The server in its own process, ended with the benchmark.
+pub struct Server {
+    process: Child,
+    pub port: u16,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        let mut process = this().arg("serve").stdout(Stdio::piped()).spawn().expect("the server starts");
+        let mut port = String::new();
+        BufReader::new(process.stdout.take().expect("a pipe")).read_line(&mut port).expect("its port");
+        Server { process, port: port.trim().parse().expect("a port") }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,172 @@
+//! `pieme doctor`: is everything there that pieme needs, and what is in force?
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::config::{Config, secrets};
+use crate::daemon::lock::StateLock;
+use crate::model::task::Engine;
+use crate::robot;
+use crate::seal;
+use crate::store::Store;
+use crate::taskdir::Shelf;
+
+use super::{Done, exit, out};
+
+/// Check the machine, the store, the folders and the seal of the runs
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  pieme doctor\n  pieme doctor --json\n\nExit code: 0 when nothing is wrong, 1 otherwise."
+)]
+pub struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Others than the owner may write.
+const OTHERS_WRITE: u32 = 0o022;
+/// Less room than this and the next runs may find none.
+const LITTLE_ROOM: u64 = 512 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Mark {
+    Good,
+    Note,
+    Bad,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: &'static str,
+    mark: Mark,
+    sentence: String,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let mut found = vec![good("config", config.file.display().to_string())];
+    found.extend(seal_of_runs());
+    found.push(service(config));
+    found.push(store(config));
+    found.push(room(&config.state));
+    found.extend(tasks(config));
+    let sound = found.iter().all(|it| it.mark != Mark::Bad);
+    if args.json {
+        out::json(&serde_json::json!({ "ok": sound, "findings": found }));
+    } else {
+        let mut table = out::table(&["", "WHAT", "FOUND"]);
+        for it in &found {
+            let mark = match it.mark {
+                Mark::Good => "ok",
+                Mark::Note => "note",
+                Mark::Bad => "BAD",
+            };
+            table.add_row([mark.to_owned(), it.what.to_owned(), out::cell(&it.sentence, 400)]);
+        }
+        out::say(table);
+    }
+    Ok(if sound { exit::DONE } else { exit::FAILED })
+}
+
+fn good(what: &'static str, sentence: impl Into<String>) -> Finding {
+    Finding { what, mark: Mark::Good, sentence: sentence.into() }
+}
+
+fn note(what: &'static str, sentence: impl Into<String>) -> Finding {
+    Finding { what, mark: Mark::Note, sentence: sentence.into() }
+}
+
+fn bad(what: &'static str, sentence: impl Into<String>) -> Finding {
+    Finding { what, mark: Mark::Bad, sentence: sentence.into() }
+}
+
+/// A run that cannot seal itself does not start, so that a missing half is bad.
+fn seal_of_runs() -> [Finding; 2] {
+    let found = seal::in_force();
+    let of = |what, done: Result<(), String>, sentence: &str| match done {
+        Ok(()) => good(what, sentence),
+        Err(error) => bad(what, format!("{error}; no run starts without it (Linux 5.13 with Landlock, or later)")),
+    };
+    [
+        of("files", found.files, "a run can read the authorities' certificates and no other file (Landlock)"),
+        of("calls", found.calls, "a run can open no socket and start no program (seccomp)"),
+    ]
+}
+
+fn service(config: &Config) -> Finding {
+    if StateLock::is_taken(&config.lock()) {
+        return good("daemon", "running");
+    }
+    note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
+}
+
+fn store(config: &Config) -> Finding {
+    if !config.store.exists() {
+        return note("store", format!("{} is made when the daemon starts", config.store.display()));
+    }
+    let checked = Store::open_reader(&config.store).and_then(|store| store.quick_check());
+    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len() >> 20);
+    let log = config.store.with_extension("db-wal");
+    match checked {
+        Ok(()) => good(
+            "store",
+            format!("{} is whole, {} MB, log {} MB", config.store.display(), size(&config.store), size(&log)),
+        ),
+        Err(error) => bad("store", error.to_string()),
+    }
+}
+
+fn room(state: &Path) -> Finding {
+    let Ok(stat) = nix::sys::statvfs::statvfs(state) else {
+        return note("disk", format!("{} is made when the daemon starts", state.display()));
+    };
+    let free = stat.blocks_available().saturating_mul(stat.fragment_size());
+    let sentence = format!("{} MB free at {}", free >> 20, state.display());
+    if free < LITTLE_ROOM {
+        bad("disk", format!("{sentence}: runs may find no room; `pieme gc` makes some"))
+    } else {
+        good("disk", sentence)
+    }
+}
+
+fn tasks(config: &Config) -> Vec<Finding> {
+    let mut shelf = Shelf::new(config.tasks.clone());
+    shelf.rescan();
+    let mut found = Vec::new();
+    if let Ok(meta) = config.tasks.metadata()
+        && meta.permissions().mode() & OTHERS_WRITE != 0
+    {
+        let sentence = format!("{} can be written by others; `chmod go-w` it", config.tasks.display());
+        found.push(bad("tasks", sentence));
+    }
+    let broken: Vec<String> =
+        shelf.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
+    let all = shelf.iter().count();
+    found.push(match broken.len() {
+        0 => good("tasks", format!("{all} in {}, all sound", config.tasks.display())),
+        _ => bad(
+            "tasks",
+            format!("{} of {all} are not sound: {}; see `pieme validate`", broken.len(), broken.join(", ")),
+        ),
+    });
+    let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
+    for folder in &folders {
+        for name in secrets::names(&folder.task, &folder.script) {
+            match secrets::lookup(config, &name) {
+                Ok(Some(_)) => {}
+                Ok(None) => found.push(bad("secrets", format!("{}: the secret `{name}` is not there", folder.name))),
+                Err(error) => found.push(bad("secrets", format!("{}: {error}", folder.name))),
+            }
+        }
+    }
+    if folders.iter().any(|it| it.task.fetch.engine == Engine::Browser) {
+        found.push(match robot::chromium(config.browser.as_deref()) {
+            Ok(program) => good("browser", program.display().to_string()),
+            Err(sentence) => bad("browser", sentence),
+        });
+    }
+    found
+}
