@@ -8,6 +8,7 @@ mod exit;
 mod explain;
 mod extract;
 mod forms;
+mod gc;
 mod har2robot;
 mod label;
 mod learn;
@@ -66,6 +67,7 @@ enum Verb {
     Records(records::Args),
     Log(log::Args),
     Validate(validate::Args),
+    Gc(gc::Args),
     Learn(learn::Args),
     Extract(extract::Args),
     Explain(explain::Args),
@@ -88,6 +90,7 @@ pub fn main() -> ExitCode {
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
+        Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Explain(args) => explain::run(config, args),

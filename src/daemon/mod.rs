@@ -8,6 +8,7 @@ pub mod clock;
 pub mod collect;
 pub mod control;
 mod desk;
+pub mod gc;
 pub mod keeper;
 pub mod lock;
 pub mod log;
