@@ -32,7 +32,7 @@ impl Store {
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
-            Ok(_) => _ = self.tidy(&task),
+            Ok(_) => _ = self.tidy(&task).and_then(|()| self.shorten_log()),
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -52,6 +52,7 @@ impl Store {
         if matches!(fate, Fate::Publish) && staged.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
             make_key_index(&self.connection, generation)?;
+            self.shorten_log()?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match fate {
@@ -227,7 +228,7 @@ fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
 
 fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
-    Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key)"))?)
+    Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key, _first_seen)"))?)
 }
 
 fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<(), StoreError> {
