@@ -41,6 +41,7 @@ pub struct Config {
     pub log: Log,
     pub dashboard: Dashboard,
     pub pages: Pages,
+    pub keep: Keep,
     /// The only programs that an alert may start, by name: `exec:NAME`.
     pub exec: BTreeMap<String, Vec<String>>,
 }
@@ -79,6 +80,21 @@ pub struct Pages {
     pub bad_runs: u32,
 }
 
+/// What is kept of the past; the daemon removes the rest once a day, and `pieme gc` at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Keep {
+    /// Runs of a task.
+    pub runs: u32,
+    pub runs_for: Span,
+    /// Runs of a task with their trace.
+    pub traces: u32,
+    /// Sets of rows of a task that were kept aside.
+    pub quarantined: u32,
+    /// How long all of it is kept when the task's folder is gone. The published rows stay.
+    pub removed_for: Span,
+}
+
 impl Config {
     /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
@@ -111,6 +127,7 @@ impl Config {
             log: file.log,
             dashboard: file.dashboard,
             pages: file.pages,
+            keep: file.keep,
             exec: file.exec,
             state,
             file: whole,
@@ -144,6 +161,7 @@ struct File {
     log: Log,
     dashboard: Dashboard,
     pages: Pages,
+    keep: Keep,
     exec: BTreeMap<String, Vec<String>>,
 }
 
@@ -161,6 +179,7 @@ impl Default for File {
             log: Log::default(),
             dashboard: Dashboard::default(),
             pages: Pages::default(),
+            keep: Keep::default(),
             exec: BTreeMap::new(),
         }
     }
@@ -175,6 +194,13 @@ impl Default for Dashboard {
 impl Default for Pages {
     fn default() -> Pages {
         Pages { a_run: 20, bad_runs: 5 }
+    }
+}
+
+impl Default for Keep {
+    fn default() -> Keep {
+        let days = |days: u64| Span::seconds(days * 86_400);
+        Keep { runs: 1_000, runs_for: days(400), traces: 20, quarantined: 3, removed_for: days(30) }
     }
 }
 

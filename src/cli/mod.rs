@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 mod extract;
 mod forms;
+mod gc;
 mod har2robot;
 mod label;
 mod learn;
@@ -68,6 +69,7 @@ enum Verb {
     Log(log::Args),
     Validate(validate::Args),
     Doctor(doctor::Args),
+    Gc(gc::Args),
     Learn(learn::Args),
     Extract(extract::Args),
     Explain(explain::Args),
@@ -91,6 +93,7 @@ pub fn main() -> ExitCode {
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
+        Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Explain(args) => explain::run(config, args),

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::gc;
 use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
 use crate::daemon::runner::{Ended, Order, Runner};
@@ -62,7 +63,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     let mut end = None;
     let (socket, request) = (config.control_socket(), Request::Run { task: name.clone() });
     let asked = control::ask(&socket, &request, |reply| match reply {
-        Reply::Queued | Reply::Started { .. } => {}
+        Reply::Queued | Reply::Started { .. } | Reply::Collected(_) => {}
         Reply::Trace(line) => show(&line),
         Reply::Ended(verdict) => end = Some(Ok(verdict)),
         Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
@@ -82,6 +83,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
     let _lock = StateLock::take(&config.lock()).map_err(|error| failed(&error))?;
     let mut store = Store::open(&config.store)?;
+    store.set_keep(gc::keep(config));
     store.interrupted(Utc::now())?;
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;

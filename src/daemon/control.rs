@@ -10,6 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
+use crate::store::Collected;
 
 use super::Event;
 
@@ -21,6 +22,8 @@ const MAX_REQUEST_BYTES: u64 = 64 << 10;
 pub enum Request {
     /// Run the task now; the answers go on until the run has ended.
     Run { task: TaskName },
+    /// Remove what is not kept any longer, or say what that would be.
+    Collect { dry_run: bool },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +33,7 @@ pub enum Reply {
     Started { run: RunId },
     Trace(TraceLine),
     Ended(Verdict),
+    Collected(Collected),
     Refused { sentence: String },
 }
 

@@ -9,6 +9,7 @@ pub mod collect;
 pub mod control;
 mod broker;
 mod desk;
+pub mod gc;
 pub mod keeper;
 pub mod lock;
 pub mod log;

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
-use crate::store::{Keep, RunStart, Store, StoreError, Trigger};
+use crate::store::{RunStart, Store, StoreError, Trigger};
 use crate::taskdir::{Shelf, TaskFolder};
 
 use super::agenda::{Agenda, Waiting};
@@ -26,10 +26,13 @@ use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
 use super::spawn::Spawner;
 use super::turns::Turns;
-use super::{Event, watch as folder_watch};
+use super::{Event, gc, watch as folder_watch};
 
 /// Hints that come within this time lead to one rescan.
 const DEBOUNCE: Duration = Duration::from_millis(200);
+/// What is not kept any longer is removed once a day, and first when the rush of the start is over.
+const COLLECT_EVERY: Duration = Duration::from_secs(24 * 3600);
+const COLLECT_FIRST: Duration = Duration::from_secs(15 * 60);
 /// Events that may wait for the loop.
 const INBOX: usize = 4_096;
 
@@ -56,7 +59,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     }
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
-    store.set_keep(Keep { pages_a_run: config.pages.a_run, bad_runs: config.pages.bad_runs });
+    store.set_keep(gc::keep(&config));
     for (run, task) in store.interrupted(Utc::now())? {
         tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
     }
@@ -98,6 +101,7 @@ pub(super) struct Service {
     pub(super) started_at: DateTime<Utc>,
     pub(super) watched: bool,
     pub(super) rescan_at: Instant,
+    pub(super) collect_at: Instant,
     pub(super) jumps: JumpWatch,
     pub(super) stopping: watch::Sender<bool>,
     /// Set by SIGTERM: when the children that still run are ended.
@@ -117,6 +121,7 @@ impl Service {
             started_at: Utc::now(),
             watched,
             rescan_at: Instant::now(),
+            collect_at: Instant::now() + COLLECT_FIRST,
             jumps: JumpWatch::new(Utc::now(), Instant::now()),
             stopping: watch::Sender::new(false),
             stop_by: None,
@@ -169,6 +174,7 @@ impl Service {
                 self.rescan().await?;
                 self.asked_to_run(task, replies);
             }
+            Event::Request(Request::Collect { dry_run }, replies) => self.collect(dry_run, Some(replies)),
             Event::Ended(task, end) => self.ended(task, end).await?,
             Event::Stop => self.stop(),
         }
@@ -194,6 +200,10 @@ impl Service {
             fallen = fallen.and(self.fall_due(name, slot, now).await);
         }
         self.end_owed();
+        if Instant::now() >= self.collect_at {
+            self.collect_at = Instant::now() + COLLECT_EVERY;
+            self.collect(false, None);
+        }
         self.feed_watchdog();
         fallen
     }
@@ -305,6 +315,25 @@ impl Service {
             tell_systemd(&[NotifyState::Stopping]);
             self.stop_by = Some(Instant::now() + self.config.stop_grace.0);
         }
+    }
+
+    /// Removes what is not kept any longer, beside everything else.
+    fn collect(&self, dry_run: bool, replies: Option<Replies>) {
+        let keeper = self.runner.keeper.clone();
+        tokio::spawn(async move {
+            let reply = match gc::collect(&keeper, dry_run).await {
+                Ok(collected) => {
+                    tracing::info!(dry_run, ?collected, "looked for what is not kept any longer");
+                    Reply::Collected(collected)
+                }
+                Err(error) => {
+                    tracing::error!("what is not kept any longer could not be removed: {error}");
+                    Reply::Refused { sentence: error.to_string() }
+                }
+            };
+            // Who asked may have left.
+            replies.map(|replies| replies.send(reply));
+        });
     }
 
     /// Runs whose end the store had no room for; the loop does not wait for it.

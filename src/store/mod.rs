@@ -16,13 +16,16 @@ mod verify;
 mod schema;
 mod names;
 mod digest;
+mod known;
 mod stage;
+mod log;
 mod publish;
 mod refill;
 mod owed;
 mod runs;
 mod trace;
 mod tasks;
+mod gc;
 mod rows;
 mod stamp;
 
@@ -30,9 +33,10 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use crate::model::RunId;
+use crate::model::{RunId, Span};
 
 pub use error::StoreError;
+pub use gc::Collected;
 pub use rows::Rows;
 pub use runs::{Begun, RunRow, RunStart, Trigger};
 pub use tasks::TaskRow;
@@ -58,11 +62,32 @@ pub struct Keep {
     pub pages_a_run: u32,
     /// Runs that were not published, whose pages are kept beside those of the last good one.
     pub bad_runs: u32,
+    /// Runs of a task.
+    pub runs: u32,
+    /// Older ones go, however few there are.
+    pub runs_for: Span,
+    /// Runs of a task whose trace is kept.
+    pub traces: u32,
+    /// Sets of rows kept aside, until the task is published again.
+    pub quarantined: u32,
+    /// Of a task whose folder is gone this long only the published rows are kept.
+    pub removed_for: Span,
 }
 
 impl Default for Keep {
     fn default() -> Keep {
-        Keep { pages_a_run: 20, bad_runs: 5 }
+        let days = |days: u64| Span::seconds(days * 86_400);
+        Keep {
+            pages_a_run: 20,
+            bad_runs: 5,
+            // A task that runs every minute keeps most of a day; one every six hours keeps eight months.
+            runs: 1_000,
+            runs_for: days(400),
+            // For finding out what just went wrong.
+            traces: 20,
+            quarantined: 3,
+            removed_for: days(30),
+        }
     }
 }
 

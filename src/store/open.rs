@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{Keep, Store, StoreError, schema};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Up to here the whole file is looked through at start (some 1 GB/s from the page cache). Beyond, only the tables that
 /// say what is published are, so that years of raw pages do not delay the start.
@@ -29,7 +29,7 @@ const SETTINGS: &str = "
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
     PRAGMA cache_size = -16000;
-    PRAGMA journal_size_limit = 67108864;
+    PRAGMA journal_size_limit = 16777216;
 ";
 
 impl Store {
@@ -104,7 +104,7 @@ impl Store {
 /// Which file it is, whatever its name comes to stand for later.
 #[derive(PartialEq, Eq)]
 pub(super) struct Home {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     device: u64,
     inode: u64,
 }
@@ -158,7 +158,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -5,11 +5,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::names::{ColumnName, key_index, list, quoted, rows_table};
 use super::stage::{self, Generation, Staged};
-use super::{Store, StoreError, refill, runs, stamp};
+use super::{Store, StoreError, gc, refill, runs, stamp};
 use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
-
-/// Quarantined generations of a task that are kept until it is published again.
-const QUARANTINED_KEPT: u32 = 3;
 
 /// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
 pub(super) const SMALL: i64 = 5_000;
@@ -35,7 +32,7 @@ impl Store {
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
-            Ok(_) => _ = self.tidy(&task),
+            Ok(_) => _ = self.tidy(&task).and_then(|()| self.shorten_log()),
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -55,6 +52,7 @@ impl Store {
         if matches!(fate, Fate::Publish) && staged.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
             make_key_index(&self.connection, generation)?;
+            self.shorten_log()?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match fate {
@@ -76,7 +74,7 @@ impl Store {
             Fate::SetAside => {
                 let generation = staged.write(&transaction, run, task)?;
                 set_state(&transaction, generation, "quarantined")?;
-                drop_quarantined(&transaction, task, QUARANTINED_KEPT)?;
+                drop_quarantined(&transaction, task, self.keep.quarantined)?;
             }
             Fate::Drop => {}
         }
@@ -103,7 +101,7 @@ impl Store {
         self.sweep()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         super::trace::prune_pages(&transaction, task, self.keep)?;
-        runs::prune(&transaction, task)?;
+        runs::prune(&transaction, task, self.keep)?;
         Ok(transaction.commit()?)
     }
 
@@ -114,8 +112,7 @@ impl Store {
             .query_map([], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for id in old {
-            transaction.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(id))))?;
-            transaction.execute("DELETE FROM _generation WHERE id = ?1", [id])?;
+            gc::drop_rows(&transaction, id)?;
         }
         Ok(transaction.commit()?)
     }
@@ -231,7 +228,7 @@ fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
 
 fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
-    Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key)"))?)
+    Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key, _first_seen)"))?)
 }
 
 fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<(), StoreError> {
@@ -249,7 +246,7 @@ fn drop_staged(connection: &Connection, run: RunId) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn drop_quarantined(connection: &Connection, task: &TaskName, keep: u32) -> Result<(), StoreError> {
+pub(super) fn drop_quarantined(connection: &Connection, task: &TaskName, keep: u32) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "UPDATE _generation SET state = 'old' WHERE id IN (

@@ -3,16 +3,10 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Store, StoreError, stamp};
+use super::{Keep, Store, StoreError, stamp};
 use crate::model::{Emptiness, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
 
-/// A task that runs every minute keeps most of a day; one every six hours keeps eight months.
-const RUNS_KEPT: u32 = 1_000;
-
-/// Traces are for finding out what just went wrong.
-const TRACES_KEPT: u32 = 20;
-
-/// How many may go at once: each end of a run needs one, a lowered limit a few more.
+/// How many may go at the end of a run, which needs one; the rest is left to `gc`.
 const PRUNED_AT_ONCE: u32 = 50;
 
 /// Why a run was begun.
@@ -255,11 +249,11 @@ fn fails(outcome: Outcome) -> &'static str {
 }
 
 /// Forgets the oldest runs of a task, and the traces of all but the newest.
-pub(super) fn prune(connection: &Connection, task: &TaskName) -> Result<(), StoreError> {
+pub(super) fn prune(connection: &Connection, task: &TaskName, keep: Keep) -> Result<(), StoreError> {
     let beyond = "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT ?3 OFFSET ?2";
     connection.prepare_cached(&format!("DELETE FROM _trace WHERE run IN ({beyond})"))?.execute(params![
         task.as_str(),
-        TRACES_KEPT,
+        keep.traces,
         PRUNED_AT_ONCE
     ])?;
     connection
@@ -267,6 +261,6 @@ pub(super) fn prune(connection: &Connection, task: &TaskName) -> Result<(), Stor
             "DELETE FROM _runs WHERE id IN ({beyond}) AND ended IS NOT NULL
                  AND id NOT IN (SELECT run FROM _generation WHERE task = ?1)"
         ))?
-        .execute(params![task.as_str(), RUNS_KEPT, PRUNED_AT_ONCE])?;
+        .execute(params![task.as_str(), keep.runs, PRUNED_AT_ONCE])?;
     Ok(())
 }

@@ -3,12 +3,14 @@
 //! view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
 //! and other tasks are not kept waiting.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::digest::{self, Digest};
+use super::known::Known;
 use super::names::{self, ColumnName, list, quoted, rows_table};
 use super::{Store, StoreError, runs, stamp};
 use crate::model::{Row, RunId, TaskName};
@@ -25,10 +27,13 @@ pub(super) struct Staged {
     pub columns: Vec<ColumnName>,
     pub rows: i64,
     pub digest: Digest,
-    /// Not written yet.
+    /// Not written yet; their texts and cells stand one after the other, so that a row costs no allocation.
     waiting: Vec<Record>,
-    waiting_bytes: usize,
+    text: String,
+    cells: Vec<Option<Range<usize>>>,
     table: Option<Written>,
+    /// When the published rows were first seen, once there are enough new ones that asking for each would be dear.
+    known: Option<Known>,
 }
 
 /// The table that a run's rows go to, once there is one.
@@ -42,8 +47,8 @@ struct Record {
     key: [u8; 16],
     seen: Arc<str>,
     page: u32,
-    /// In the order of the run's columns; ends with the last column that was known when it came.
-    cells: Vec<Option<String>>,
+    /// Where its cells stand, in the order of the run's columns, up to the last that was known when it came.
+    cells: Range<usize>,
 }
 
 impl Store {
@@ -65,25 +70,34 @@ impl Store {
         let key_cells: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
         let key_cells = key_cells.unwrap_or_default();
         let seen: Arc<str> = stamp::text(now).into();
+        let mut spilled = false;
         for row in rows {
             staged.take(row, &places, &key_cells, &seen);
-            if staged.waiting.len() >= CHUNK || staged.waiting_bytes >= CHUNK_BYTES {
+            if staged.waiting.len() >= CHUNK || staged.waiting_bytes() >= CHUNK_BYTES {
                 staged.spill(&mut self.connection, run, task)?;
+                spilled = true;
             }
         }
-        Ok(())
+        if spilled { self.shorten_log() } else { Ok(()) }
     }
 }
 
 impl Staged {
     fn take(&mut self, row: &Row, places: &[usize], key: &[usize], seen: &Arc<str>) {
-        let mut cells = vec![None; self.columns.len()];
+        let first = self.cells.len();
+        let cells = first..first + self.columns.len();
+        self.cells.resize(cells.end, None);
         for (&place, cell) in places.iter().zip(&row.cells) {
-            self.waiting_bytes += size_of::<Option<String>>() + cell.as_ref().map_or(0, String::len);
-            cells[place].clone_from(cell);
+            let Some(cell) = cell else { continue };
+            let from = self.text.len();
+            self.text.push_str(cell);
+            self.cells[first + place] = Some(from..self.text.len());
         }
-        let named = |place: usize| cells[place].as_deref().map(|text| (self.columns[place].stored.as_str(), text));
-        let record = digest::of_cells((0..cells.len()).filter_map(named));
+        let named = |place: usize| {
+            let text = self.cells[first + place].clone()?;
+            Some((self.columns[place].stored.as_str(), &self.text[text]))
+        };
+        let record = digest::of_cells((0..self.columns.len()).filter_map(named));
         let keyed = || key.iter().filter_map(|&index| places.get(index)).filter_map(|&place| named(place));
         let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
         self.digest.add(record);
@@ -91,15 +105,23 @@ impl Staged {
         self.waiting.push(Record { key: key.to_be_bytes(), seen: seen.clone(), page: row.page, cells });
     }
 
+    fn waiting_bytes(&self) -> usize {
+        self.text.len() + self.cells.len() * size_of::<Option<Range<usize>>>()
+    }
+
     /// Writes what waits, in a transaction of its own, and answers with the generation. On an error nothing was written
     /// and everything still waits.
     pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
+        if self.known.is_none() {
+            self.known = Known::load(connection, task)?;
+        }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let generation = self.write(&transaction, run, task)?;
         transaction.commit()?;
         self.table = Some(Written { generation, columns: self.columns.len() });
         self.waiting.clear();
-        self.waiting_bytes = 0;
+        self.text.clear();
+        self.cells.clear();
         Ok(generation)
     }
 
@@ -129,13 +151,17 @@ impl Staged {
         generation: i64,
         published: Option<i64>,
     ) -> Result<(), StoreError> {
-        let mut insert = connection.prepare(&insert_sql(generation, &self.columns, published))?;
+        let asked = if self.known.is_some() { None } else { published };
+        let mut insert = connection.prepare(&insert_sql(generation, &self.columns, asked))?;
         for record in &self.waiting {
+            let first_seen = self.known.as_ref().and_then(|known| known.first_seen(record.key));
             insert.raw_bind_parameter(1, &record.key[..])?;
-            insert.raw_bind_parameter(2, &*record.seen)?;
+            insert.raw_bind_parameter(2, first_seen.unwrap_or(&record.seen))?;
             insert.raw_bind_parameter(3, record.page)?;
+            let cells = &self.cells[record.cells.clone()];
             for index in 0..self.columns.len() {
-                insert.raw_bind_parameter(index + 4, record.cells.get(index).and_then(Option::as_deref))?;
+                let text = cells.get(index).cloned().flatten();
+                insert.raw_bind_parameter(index + 4, text.map(|text| &self.text[text]))?;
             }
             insert.raw_execute()?;
         }

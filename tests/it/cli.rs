@@ -28,6 +28,7 @@ fn every_verb_explains_itself_with_an_example() {
         "step",
         "curl2robot",
         "har2robot",
+        "gc",
     ] {
         assert!(help.stdout.contains(verb), "{verb} is listed");
         let said = pieme(&[verb, "--help"]);
@@ -408,4 +409,28 @@ fn a_saved_page_tells_what_its_forms_are_for() {
         table.starts_with("FORM") && table.lines().any(|line| line.contains("login") && line.contains("pwd")),
         "{table}"
     );
+}
+
+#[test]
+fn gc_removes_the_same_with_the_daemon_and_without() {
+    let mut stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    for _ in 0..4 {
+        stage.pieme(&["run", "practice-shop"]);
+        stage.post("/switch/prices");
+    }
+    let config = stage.read("config.toml");
+    stage.write("config.toml", &format!("{config}\n[keep]\ntraces = 1\nruns = 1\n"));
+    let would = stage.pieme(&["gc", "--dry-run", "--json"]).json();
+    assert_eq!(would["runs"], 2, "{would}");
+    assert!(would["trace_lines"].as_u64().is_some_and(|it| it > 3), "{would}");
+    stage.start_daemon();
+    let by_daemon = stage.pieme(&["gc", "--dry-run", "--json"]).json();
+    assert_eq!(by_daemon, would);
+    let said = stage.pieme(&["gc"]);
+    assert!(said.stdout.starts_with("removed 2 runs, "), "{}{}", said.stdout, said.stderr);
+    assert_eq!(stage.sql("SELECT count(*) FROM \"practice-shop\""), "48");
+    stage.signal_daemon("-TERM");
+    stage.daemon_ended();
+    assert!(stage.pieme(&["gc"]).stdout.starts_with("removed 0 runs, 0 trace lines, "));
 }

@@ -1,6 +1,7 @@
 //! The database: what readers see, what survives, what is refused.
 
 mod damage;
+mod gc;
 mod publishing;
 mod readers;
 mod retention;

@@ -46,7 +46,7 @@ fn one_generation_before_the_published_one_is_kept() {
 #[test]
 fn pages_of_the_last_good_run_and_of_five_bad_ones_are_kept() {
     let mut scene = Scene::new();
-    scene.store.set_keep(Keep { pages_a_run: 3, bad_runs: 5 });
+    scene.store.set_keep(Keep { pages_a_run: 3, bad_runs: 5, ..Keep::default() });
     let mut runs = Vec::new();
     for n in 0..12 {
         let run = scene.begin();

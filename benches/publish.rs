@@ -1,0 +1,206 @@
+//! Publishing 500,000 rows of 569 bytes over as many that are published already, while four readers look up keys, beside
+//! the fastest way to get as many rows into SQLite: a fresh file, no journal, one transaction, the index last.
+//!
+//! `cargo bench --bench publish` prints the processor time of the writing thread, the size of the log, and what the readers
+//! saw. docs/benchmarks.md says what to make of it.
+
+#![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use chrono::Utc;
+use nix::sys::resource::{UsageWho, getrusage};
+use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
+use pieme::store::{RunStart, Store, Trigger};
+use rusqlite::{Connection, OpenFlags, params};
+
+const ROWS: usize = 500_000;
+const PAGE: usize = 500;
+const READERS: usize = 4;
+/// Keys that one reader looks up in one moment; all must be of one generation.
+const LOOKUPS: usize = 10;
+/// The least of so many goes counts.
+const ROUNDS: usize = 3;
+const COLUMNS: [&str; 6] = ["id", "generation", "name", "price", "link", "text"];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["read", path, number] => read(Path::new(path), number.parse().expect("a number")),
+        _ => compare(),
+    }
+}
+
+fn compare() {
+    let fastest = (0..ROUNDS).map(|_| fastest()).min().expect("at least one round");
+    line("fresh file, no journal, index last", fastest, fastest);
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let path = scratch.path().join("pieme.db");
+    let mut store = Store::open(&path).expect("a new database");
+    line("pieme, the first time", publish(&mut store, 0), fastest);
+    let readers: Vec<Child> = (0..READERS).map(|number| start_reader(&path, number)).collect();
+    let (done, log) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let size = fs::metadata(path.with_file_name("pieme.db-wal")).map_or(0, |it| it.len());
+                log.fetch_max(size, Ordering::Relaxed);
+                thread::park_timeout(Duration::from_millis(5));
+            }
+        });
+        let again = (1..=ROUNDS).map(|number| publish(&mut store, number)).min().expect("at least one round");
+        done.store(true, Ordering::Relaxed);
+        line("pieme, over published rows, four readers", again, fastest);
+    });
+    let (looks, half) = readers.into_iter().map(end_reader).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    println!(
+        "must: 2.0 x; log at most {} MB (must: 64); {looks} looks of {LOOKUPS} keys each, {half} at half a table",
+        log.into_inner() >> 20
+    );
+}
+
+fn line(name: &str, cpu: Duration, fastest: Duration) {
+    println!("{name:<42} {:>7.2} s {:>6.2} x", cpu.as_secs_f64(), cpu.as_secs_f64() / fastest.as_secs_f64());
+}
+
+/// Processor time of this thread.
+fn cpu() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("the kernel counts");
+    let time = |it: nix::sys::time::TimeVal| Duration::new(it.tv_sec() as u64, it.tv_usec() as u32 * 1_000);
+    time(usage.user_time()) + time(usage.system_time())
+}
+
+/// Runs only the work by the clock.
+fn timed<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let before = cpu();
+    let result = work();
+    *spent += cpu() - before;
+    result
+}
+
+/// A page of rows of 569 bytes each; of 50 one is another than in the generation before.
+fn page(from: usize, generation: usize) -> Vec<Row> {
+    let row = |number: usize| {
+        let price = if number % 50 == generation % 50 { generation } else { 0 };
+        let mut cells = vec![
+            format!("item-{number:07}"),
+            format!("{generation:02}"),
+            format!("A hotel with a name of the usual length, number {number:07}"),
+            format!("{price:05}.00"),
+            format!("https://hotels.example.org/en/canada/nova-scotia/halifax/hotel-{number:07}.html?from=list"),
+        ];
+        let so_far: usize = cells.iter().map(String::len).sum();
+        cells.push("Close to the harbour, with breakfast. ".repeat(15)[..569 - so_far].to_owned());
+        Row { cells: cells.into_iter().map(Some).collect(), page: (number / PAGE) as u32 }
+    };
+    (from..from + PAGE).map(row).collect()
+}
+
+fn fastest() -> Duration {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let connection = Connection::open(scratch.path().join("fastest.db")).expect("a new database");
+    let sql = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000; PRAGMA locking_mode = EXCLUSIVE;
+        CREATE TABLE rows (id TEXT, generation TEXT, name TEXT, price TEXT, link TEXT, text TEXT); BEGIN";
+    let mut spent = Duration::ZERO;
+    timed(&mut spent, || connection.execute_batch(sql)).expect("a table");
+    let mut insert = connection.prepare("INSERT INTO rows VALUES (?1, ?2, ?3, ?4, ?5, ?6)").expect("a statement");
+    for from in (0..ROWS).step_by(PAGE) {
+        let rows = page(from, 0);
+        timed(&mut spent, || {
+            for Row { cells, .. } in &rows {
+                insert.execute(params![cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]]).expect("a row");
+            }
+        });
+    }
+    timed(&mut spent, || connection.execute_batch("COMMIT; CREATE INDEX rows_id ON rows (id)")).expect("an index");
+    spent
+}
+
+/// One run, as the daemon makes it.
+fn publish(store: &mut Store, generation: usize) -> Duration {
+    let (run, task) = (RunId::new(), TaskName::new("hotels").expect("a good name"));
+    let started_at = Utc::now();
+    let start = RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Schedule, started_at, pid: None };
+    let (columns, key) = (COLUMNS.map(str::to_owned), ["id".to_owned()]);
+    let mut spent = Duration::ZERO;
+    timed(&mut spent, || store.begin_run(&start)).expect("a run");
+    for from in (0..ROWS).step_by(PAGE) {
+        let rows = page(from, generation);
+        timed(&mut spent, || store.stage_rows(run, &task, &columns, &key, &rows, Utc::now())).expect("staged");
+    }
+    let outcome = Outcome::Published(Publication::Changed);
+    let verdict = Verdict { outcome, rows: ROWS as u64, ..Verdict::failed(Failure::Internal, "found") };
+    let ended = timed(&mut spent, || store.end_run(run, &verdict, Utc::now())).expect("an end");
+    assert_eq!(ended.outcome, outcome);
+    spent
+}
+
+/// Keys of rows from all over the table; they are the same in every generation.
+fn keys(path: &Path) -> Vec<Vec<u8>> {
+    let connection = Connection::open(path).expect("a reader");
+    let id: i64 = connection.query_row("SELECT published FROM _task", [], |row| row.get(0)).expect("published");
+    let sql = format!("SELECT _key FROM _rows_{id} WHERE _rowid_ % 997 = 1 OR _rowid_ > {}", ROWS - 3);
+    let mut statement = connection.prepare(&sql).expect("a statement");
+    statement.query_map([], |row| row.get(0)).expect("keys").collect::<Result<_, _>>().expect("keys")
+}
+
+/// A process of its own, as readers are; it ends when its stdin does.
+fn start_reader(path: &Path, number: usize) -> Child {
+    Command::new(std::env::current_exe().expect("the benchmark itself"))
+        .arg("read")
+        .arg(path)
+        .arg(number.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a reader starts")
+}
+
+/// How often it looked, and how often at half a table.
+fn end_reader(mut reader: Child) -> (u64, u64) {
+    drop(reader.stdin.take());
+    let output = reader.wait_with_output().expect("a reader ends");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut numbers = said.split_whitespace().map(|it| it.parse().expect("a count"));
+    (numbers.next().expect("looks"), numbers.next().expect("half tables"))
+}
+
+fn read(path: &Path, number: usize) {
+    let done = AtomicBool::new(false);
+    let keys = &keys(path)[number..];
+    let (mut looks, mut half) = (0_u64, 0_u64);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            // Ends with the benchmark, however that ends.
+            let _ = std::io::stdin().read(&mut [0]);
+            done.store(true, Ordering::Relaxed);
+        });
+        look(path, keys, &done, &mut looks, &mut half);
+    });
+    println!("{looks} {half}");
+}
+
+fn look(path: &Path, keys: &[Vec<u8>], done: &AtomicBool, looks: &mut u64, half: &mut u64) {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).expect("a reader");
+    connection.busy_timeout(Duration::from_secs(10)).expect("patience");
+    let mut turn = 0;
+    while !done.load(Ordering::Relaxed) {
+        let moment = connection.transaction().expect("a moment");
+        let id: i64 = moment.query_row("SELECT published FROM _task", [], |row| row.get(0)).expect("published");
+        let sql = format!("SELECT generation FROM _rows_{id} WHERE _key = ?1");
+        let mut statement = moment.prepare_cached(&sql).expect("a statement");
+        let seen: Vec<Option<String>> = (0..LOOKUPS)
+            .map(|n| statement.query_row([&keys[(turn + n * 53) % keys.len()]], |row| row.get(0)).ok())
+            .collect();
+        turn += 1;
+        *looks += 1;
+        *half += u64::from(seen.iter().any(|it| it.is_none() || *it != seen[0]));
+    }
+}

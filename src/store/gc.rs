@@ -1,0 +1,207 @@
+//! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
+//! short, it goes on the next time.
+
+use std::ops::AddAssign;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+
+use super::names::{quoted, rows_table};
+use super::{Keep, Store, StoreError, publish, stamp, trace};
+use crate::model::{Span, TaskName};
+
+/// Runs, or runs' traces, that one step removes: some 10 ms.
+const RUNS_A_STEP: u32 = 200;
+
+/// What a collection has removed, or would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collected {
+    pub runs: u64,
+    pub trace_lines: u64,
+    pub pages: u64,
+    pub page_bytes: u64,
+    /// Sets of rows that were kept aside, or were published before the last ones.
+    pub generations: u64,
+}
+
+impl Collected {
+    pub fn is_nothing(&self) -> bool {
+        *self == Collected::default()
+    }
+}
+
+impl AddAssign for Collected {
+    fn add_assign(&mut self, more: Collected) {
+        self.runs += more.runs;
+        self.trace_lines += more.trace_lines;
+        self.pages += more.pages;
+        self.page_bytes += more.page_bytes;
+        self.generations += more.generations;
+    }
+}
+
+impl Store {
+    /// Every task that the store knows, to be gone through one by one.
+    pub fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
+        let mut statement = self.connection.prepare("SELECT name FROM _task ORDER BY name")?;
+        let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let name = |text: &String| TaskName::new(text).map_err(|error| StoreError::Value(error.to_string()));
+        names.iter().map(name).collect()
+    }
+
+    /// Removes some of what is not kept of a task; nothing is left when it answers with nothing. Published rows, and the
+    /// runs that brought them, always stay.
+    pub fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
+        self.must_be_there()?;
+        let keep = self.keep;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let collected = step(&transaction, task, keep, Size::Small, now)?;
+        transaction.commit()?;
+        Ok(collected)
+    }
+
+    /// What all steps together would remove. Nothing is changed: the transaction is taken back.
+    pub fn would_collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
+        let keep = self.keep;
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        step(&transaction, task, keep, Size::AllAndTakenBack, now)
+    }
+}
+
+/// How much one step does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Small,
+    /// Everything, so that it can be counted; tables are not even dropped.
+    AllAndTakenBack,
+}
+
+fn step(
+    transaction: &Connection,
+    task: &TaskName,
+    keep: Keep,
+    size: Size,
+    now: DateTime<Utc>,
+) -> Result<Collected, StoreError> {
+    let at_once = if size == Size::Small { RUNS_A_STEP } else { u32::MAX };
+    let gone = is_long_gone(transaction, task, keep, now)?;
+    let before = count_pages(transaction, task)?;
+    if gone {
+        transaction.prepare_cached("DELETE FROM _pages WHERE task = ?1")?.execute([task.as_str()])?;
+    } else {
+        trace::prune_pages(transaction, task, keep)?;
+    }
+    mark_generations(transaction, task, keep, gone)?;
+    let generations = drop_marked(transaction, task, size)?;
+    let mut collected = prune_runs(transaction, task, keep, at_once, now)?;
+    collected.trace_lines += prune_traces(transaction, task, if gone { 0 } else { keep.traces }, at_once)?;
+    let after = count_pages(transaction, task)?;
+    collected.generations = generations;
+    (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
+    Ok(collected)
+}
+
+/// Its folder was deleted so long ago that nobody will ask any more how its runs went.
+fn is_long_gone(connection: &Connection, task: &TaskName, keep: Keep, now: DateTime<Utc>) -> Result<bool, StoreError> {
+    let removed: Option<Option<String>> = connection
+        .prepare_cached("SELECT removed_at FROM _task WHERE name = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let removed = stamp::parse_if_any(removed.flatten())?;
+    Ok(removed.is_some_and(|at| at < long_before(now, keep.removed_for)))
+}
+
+fn long_before(now: DateTime<Utc>, span: Span) -> DateTime<Utc> {
+    let span = TimeDelta::from_std(span.0).unwrap_or(TimeDelta::MAX);
+    // Before there were computers there were no runs.
+    now.checked_sub_signed(span).unwrap_or(DateTime::UNIX_EPOCH).max(DateTime::UNIX_EPOCH)
+}
+
+fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), StoreError> {
+    let sql = "SELECT count(*), coalesce(sum(length(body)), 0) FROM _pages WHERE task = ?1";
+    let counted: (i64, i64) =
+        connection.prepare_cached(sql)?.query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((u64::try_from(counted.0).unwrap_or(0), u64::try_from(counted.1).unwrap_or(0)))
+}
+
+/// The oldest runs, by number and by age, with their traces; never one whose rows are there still, or the one that the
+/// status table shows.
+fn prune_runs(
+    connection: &Connection,
+    task: &TaskName,
+    keep: Keep,
+    at_once: u32,
+    now: DateTime<Utc>,
+) -> Result<Collected, StoreError> {
+    let oldest = stamp::text(long_before(now, keep.runs_for));
+    let runs: Vec<String> = connection
+        .prepare_cached(
+            "SELECT id FROM _runs WHERE task = ?1 AND ended IS NOT NULL
+                 AND (started < ?2 OR id IN (
+                     SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT -1 OFFSET ?3))
+                 AND id NOT IN (SELECT run FROM _generation WHERE task = ?1)
+                 AND id IS NOT (SELECT last_run FROM _task WHERE name = ?1)
+             LIMIT ?4",
+        )?
+        .query_map(params![task.as_str(), oldest, keep.runs, at_once], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut collected = Collected::default();
+    for run in &runs {
+        let lines = connection.prepare_cached("DELETE FROM _trace WHERE run = ?1")?.execute([run])?;
+        connection.prepare_cached("DELETE FROM _runs WHERE id = ?1")?.execute([run])?;
+        collected += Collected { runs: 1, trace_lines: lines as u64, ..Collected::default() };
+    }
+    Ok(collected)
+}
+
+/// The traces of all runs but the newest.
+fn prune_traces(connection: &Connection, task: &TaskName, kept: u32, at_once: u32) -> Result<u64, StoreError> {
+    let removed = connection
+        .prepare_cached(
+            "DELETE FROM _trace WHERE run IN (
+                 SELECT id FROM (SELECT id, ended FROM _runs WHERE task = ?1
+                     ORDER BY started DESC, id DESC LIMIT -1 OFFSET ?2) AS older
+                 WHERE ended IS NOT NULL AND EXISTS (SELECT 1 FROM _trace WHERE run = older.id) LIMIT ?3)",
+        )?
+        .execute(params![task.as_str(), kept, at_once])?;
+    Ok(removed as u64)
+}
+
+/// Rows kept aside beyond the number, and what no run takes over any more; of a task that is long gone all but the
+/// published ones.
+fn mark_generations(connection: &Connection, task: &TaskName, keep: Keep, gone: bool) -> Result<(), StoreError> {
+    publish::drop_quarantined(connection, task, if gone { 0 } else { keep.quarantined })?;
+    connection
+        .prepare_cached(
+            "UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'staging'
+                 AND run IN (SELECT id FROM _runs WHERE ended IS NOT NULL)",
+        )?
+        .execute([task.as_str()])?;
+    if gone {
+        connection
+            .prepare_cached("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'")?
+            .execute([task.as_str()])?;
+    }
+    Ok(())
+}
+
+fn drop_marked(connection: &Connection, task: &TaskName, size: Size) -> Result<u64, StoreError> {
+    if size == Size::AllAndTakenBack {
+        let sql = "DELETE FROM _generation WHERE task = ?1 AND state = 'old'";
+        return Ok(connection.prepare_cached(sql)?.execute([task.as_str()])? as u64);
+    }
+    // One table at a time: a large one takes a while to drop.
+    let old: Option<i64> = connection
+        .prepare_cached("SELECT id FROM _generation WHERE task = ?1 AND state = 'old' LIMIT 1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    old.map_or(Ok(0), |generation| drop_rows(connection, generation).map(|()| 1))
+}
+
+/// A generation and its table.
+pub(super) fn drop_rows(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+    connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(generation))))?;
+    connection.prepare_cached("DELETE FROM _generation WHERE id = ?1")?.execute([generation])?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! What `pieme gc` removes, and what it never does.
+
+use super::*;
+use pieme::model::{PageMeta, Span, TraceLine};
+use pieme::store::{Collected, Keep};
+
+const FAILED: Outcome = Outcome::Failed(Failure::Http);
+const DAY: i64 = 24 * 60;
+
+impl Scene {
+    /// A run with a trace of two lines and a page of ten bytes.
+    fn go_with_traces(&mut self, outcome: Outcome, rows: &[&[&str]]) -> RunId {
+        let run = self.begin();
+        let line = TraceLine { at: minute(1), step: 1, verb: "get".to_owned(), text: "x".to_owned() };
+        self.store.trace(run, &[line.clone(), line]).expect("traced");
+        let meta = PageMeta {
+            url: "https://example.org/".parse().expect("a URL"),
+            status: 200,
+            headers: Vec::new(),
+            fetched_at: minute(1),
+            elapsed_ms: 1,
+            saved_as: None,
+        };
+        self.store.keep_page(run, 0, &meta, &[7; 10]).expect("kept");
+        self.stage(run, &["name", "price"], rows);
+        self.end(run, outcome, rows.len() as u64);
+        run
+    }
+
+    /// What would go, then what went: the same, and then nothing more.
+    fn collect(&mut self, now: DateTime<Utc>) -> Collected {
+        let task = self.task.clone();
+        let would = self.store.would_collect(&task, now).expect("said");
+        assert_eq!(self.store.would_collect(&task, now).expect("said"), would, "a dry run changes nothing");
+        let mut all = Collected::default();
+        loop {
+            let step = self.store.collect(&task, now).expect("collected");
+            if step.is_nothing() {
+                break;
+            }
+            all += step;
+        }
+        assert_eq!(all, would);
+        all
+    }
+}
+
+/// Ten runs under a generous rule: two published, three kept aside, five failed.
+fn ten_runs() -> Scene {
+    let mut scene = Scene::new();
+    for price in ["1", "2"] {
+        scene.go_with_traces(CHANGED, &[&["a", price]]);
+    }
+    for price in ["3", "4", "5"] {
+        scene.go_with_traces(LAYOUT, &[&["a", price]]);
+    }
+    for _ in 0..5 {
+        scene.go_with_traces(FAILED, &[]);
+    }
+    scene
+}
+
+#[test]
+fn nothing_goes_that_the_rules_keep() {
+    let mut scene = ten_runs();
+    let now = scene.now();
+    assert_eq!(scene.collect(now), Collected::default());
+}
+
+#[test]
+fn a_stricter_rule_holds_for_what_is_there_and_published_rows_stay() {
+    let mut scene = ten_runs();
+    scene.store.set_keep(Keep { bad_runs: 1, runs: 4, traces: 3, quarantined: 1, ..Keep::default() });
+    let now = scene.now();
+    let collected = scene.collect(now);
+    // Of the six runs beyond the newest four, those of the published, the previous and the kept-aside rows stay.
+    let expected = Collected { runs: 3, trace_lines: 14, pages: 4, page_bytes: 40, generations: 2 };
+    assert_eq!((collected.runs, collected.generations), (3, 2), "{collected:?}");
+    assert_eq!(collected, expected);
+    assert_eq!(scene.shown(), ["a=2"]);
+    assert_eq!(scene.sqlite3("SELECT count(*) FROM _runs"), "7");
+    assert_eq!(scene.row_tables().len(), 3);
+    assert_eq!(scene.sqlite3("PRAGMA integrity_check; PRAGMA foreign_key_check"), "ok");
+}
+
+#[test]
+fn old_runs_go_however_few_there_are_but_the_last_is_still_shown() {
+    let mut scene = ten_runs();
+    let (later, task) = (minute(401 * DAY), scene.task.clone());
+    let collected = scene.collect(later);
+    assert_eq!(collected.runs, 4, "{collected:?}");
+    let row = &scene.store.tasks().expect("tasks")[0];
+    assert_eq!(row.last_run.as_ref().map(|run| run.verdict.outcome), Some(FAILED));
+    assert_eq!(scene.store.past(&task, 100).expect("runs").len(), 6);
+    assert_eq!(scene.shown(), ["a=2"]);
+}
+
+#[test]
+fn of_a_task_that_is_long_gone_the_published_rows_stay() {
+    let mut scene = ten_runs();
+    let task = scene.task.clone();
+    scene.store.forget_task(&task, minute(DAY)).expect("forgotten");
+    assert_eq!(scene.collect(minute(30 * DAY)), Collected::default(), "a folder may come back");
+    let collected = scene.collect(minute(32 * DAY));
+    assert_eq!((collected.generations, collected.trace_lines), (4, 20), "{collected:?}");
+    assert_eq!(scene.sqlite3("SELECT count(*) FROM _pages"), "0");
+    assert_eq!(scene.shown(), ["a=2"]);
+    assert_eq!(scene.row_tables().len(), 1);
+    scene.go(CHANGED, &[&["a", "9"]]);
+    assert_eq!(scene.shown(), ["a=9"], "it can come back all the same");
+}
+
+#[test]
+fn a_rule_without_end_keeps_everything() {
+    let mut scene = ten_runs();
+    let ages = Span(std::time::Duration::MAX);
+    scene.store.set_keep(Keep { runs_for: ages, removed_for: ages, ..Keep::default() });
+    assert_eq!(scene.collect(minute(100_000 * DAY)), Collected::default());
+}
