@@ -33,6 +33,8 @@ const DEBOUNCE: Duration = Duration::from_millis(200);
 /// What is not kept any longer is removed once a day, and first when the rush of the start is over.
 const COLLECT_EVERY: Duration = Duration::from_secs(24 * 3600);
 const COLLECT_FIRST: Duration = Duration::from_secs(15 * 60);
+/// The watchdog is fed so often at the least: each time is a write to the disk.
+const FEED_EVERY: Duration = Duration::from_secs(10);
 /// Events that may wait for the loop.
 const INBOX: usize = 4_096;
 
@@ -103,6 +105,8 @@ pub(super) struct Service {
     pub(super) rescan_at: Instant,
     pub(super) collect_at: Instant,
     pub(super) jumps: JumpWatch,
+    /// When systemd was last told that we are alive.
+    fed_at: Instant,
     pub(super) stopping: watch::Sender<bool>,
     /// Set by SIGTERM: when the children that still run are ended.
     pub(super) stop_by: Option<Instant>,
@@ -123,6 +127,7 @@ impl Service {
             rescan_at: Instant::now(),
             collect_at: Instant::now() + COLLECT_FIRST,
             jumps: JumpWatch::new(Utc::now(), Instant::now()),
+            fed_at: Instant::now(),
             stopping: watch::Sender::new(false),
             stop_by: None,
         }
@@ -342,14 +347,19 @@ impl Service {
         tokio::spawn(async move { keeper.ask(|store| store.end_owed()).await });
     }
 
-    /// The sign of life goes out once the store has answered: a loop that turns on a dead store is not alive.
-    fn feed_watchdog(&self) {
-        if sd_notify::watchdog_enabled().is_none() {
+    /// The sign of life goes out once the store has taken a write: a loop that turns on a dead store is not alive. One that
+    /// refuses it, since the disk is full, is: a new start would help nobody.
+    fn feed_watchdog(&mut self) {
+        let Some(patience) = sd_notify::watchdog_enabled() else { return };
+        if self.fed_at.elapsed() < (patience / 3).min(FEED_EVERY) {
             return;
         }
+        self.fed_at = Instant::now();
         let (keeper, running) = (self.runner.keeper.clone(), self.agenda.running());
         tokio::spawn(async move {
-            keeper.ask(|_| ()).await;
+            if let Err(error) = keeper.ask(|store| store.alive(Utc::now())).await {
+                tracing::warn!("the store takes no writes: {error}");
+            }
             tell_systemd(&[NotifyState::Watchdog, NotifyState::Status(&format!("{running} running"))]);
         });
     }

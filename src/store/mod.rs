@@ -11,6 +11,7 @@
 //! All our own tables start with `_`, which no task's name does.
 
 mod error;
+mod alive;
 mod open;
 mod verify;
 mod schema;

@@ -11,7 +11,8 @@ use super::StoreError;
 const APPLICATION_ID: i64 = 0x7069_656d;
 
 /// A migration that was released is never edited; a change is a new one at the end.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE _task (
         name TEXT PRIMARY KEY,
         title TEXT,
@@ -84,7 +85,14 @@ pub(super) const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (run, page)
     ) STRICT;
     CREATE INDEX _pages_task ON _pages (task, run);
-"];
+",
+    "
+    CREATE TABLE _daemon (
+        name TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+",
+];
 
 /// The format this program writes.
 fn known() -> i64 {

@@ -14,6 +14,7 @@ mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
 mod p15_orphans;
+mod p17_watchdog;
 mod p26_sealed;
 mod p27_unit;
 
