@@ -11,7 +11,7 @@ use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Ve
 /// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
 pub(super) const SMALL: i64 = 5_000;
 
-/// In kB, below zero as SQLite wants it: enough to sort a million keys without temporary files.
+/// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
 const SORTING_CACHE: i64 = -64_000;
 
 /// What comes of the rows that were staged.
