@@ -11,7 +11,7 @@ use super::names::{quoted, rows_table};
 use super::{Keep, Store, StoreError, publish, stamp, trace};
 use crate::model::{Span, TaskName};
 
-/// Runs, or runs' traces, that one step removes: some 10 ms.
+/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
 const RUNS_A_STEP: u32 = 200;
 
 /// What a collection has removed, or would.

@@ -1,5 +1,5 @@
-//! When the rows that are published were first seen, all at once. Asking the database for each of 500,000 new rows cost five
-//! times as much as writing them; reading the index from end to end costs a tenth.
+//! When the rows that are published were first seen, all at once. Asking the database for each of 500,000 new rows is as many
+//! searches all over the old table; the index on the key holds the instants, and is read from end to end instead.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::StoreError;
 use super::names::{quoted, rows_table};
 use crate::model::TaskName;
 
-/// Some 50 MB. Of a larger table each row is asked for: it takes longer, and the daemon stays small.
+/// A guess at what is small enough, not measured. Of a larger table each row is asked for: it takes longer, and the daemon stays small.
 const MOST: i64 = 1_000_000;
 
 /// Keys with the instants of their first sight, of which there are few.

@@ -1,5 +1,5 @@
 //! The write-ahead log is kept short. SQLite begins it anew only when no reader looks at it, and under readers who come and
-//! go all the time that moment never comes by itself: 500,000 rows published beside four of them left 272 MB.
+//! go all the time that moment may never come by itself: 500,000 rows published beside four reading threads left 272 MB.
 
 use std::fs;
 use std::time::Duration;

@@ -11,6 +11,9 @@ use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Ve
 /// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
 pub(super) const SMALL: i64 = 5_000;
 
+/// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
+const SORTING_CACHE: i64 = -64_000;
+
 /// What comes of the rows that were staged.
 #[derive(Clone, Copy)]
 enum Fate {
@@ -51,7 +54,10 @@ impl Store {
         let fate = fate(&mut verdict, staged, published.as_ref());
         if matches!(fate, Fate::Publish) && staged.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
-            make_key_index(&self.connection, generation)?;
+            self.connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
+            let indexed = make_key_index(&self.connection, generation);
+            self.connection.pragma_update(None, "cache_size", super::open::CACHE)?;
+            indexed?;
             self.shorten_log()?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -89,7 +89,7 @@ fn shape(path: &Path) -> Vec<String> {
     shape
 }
 
-/// Starts an upgrade, kills it at its own fraction of the time that the last whole one took, and looks at what is left.
+/// Starts an upgrade, kills it at its own fraction of a fixed time, and looks at what is left.
 fn cut_short(old: &[u8], kill: u32, kills: u32, control: bool) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("pieme.db");
