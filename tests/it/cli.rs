@@ -434,3 +434,26 @@ fn gc_removes_the_same_with_the_daemon_and_without() {
     stage.daemon_ended();
     assert!(stage.pieme(&["gc"]).stdout.starts_with("removed 0 runs, 0 trace lines, "));
 }
+
+#[test]
+fn the_doctor_says_what_is_in_force_and_what_is_missing() {
+    let stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    let said = stage.pieme(&["doctor", "--json"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let found = said.json();
+    let mark = |what: &str| {
+        let all = found["findings"].as_array().cloned().unwrap_or_default();
+        all.into_iter().find(|it| it["what"] == what).unwrap_or_default()["mark"].clone()
+    };
+    assert_eq!((mark("files"), mark("calls")), ("good".into(), "good".into()), "{found}");
+    assert_eq!(mark("daemon"), "note", "{found}");
+    stage.write_task("locked", "/", "");
+    stage.write(
+        "tasks/locked/robot.toml",
+        "[[step]]\nget = { url = \"/x\", headers = { key = \"${secret:absent}\" } }\n",
+    );
+    let said = stage.pieme(&["doctor"]);
+    assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("BAD") && said.stdout.contains("locked"), "{}", said.stdout);
+}
