@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "the lines are gathered into docs/promises.md")]
 
 mod power;
+mod vitals;
 mod writer;
 
 mod p01_p02_kill;
@@ -14,7 +15,9 @@ mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
 mod p15_orphans;
+mod p16_hostile_site;
 mod p17_watchdog;
+mod p20_leaks;
 mod p26_sealed;
 mod p27_unit;
 
