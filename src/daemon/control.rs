@@ -3,17 +3,21 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::Collected;
 
 use super::Event;
 
+/// How long a daemon that starts may not listen yet.
+const NOT_YET: Duration = Duration::from_secs(5);
 /// A request is one short line.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
 
@@ -78,9 +82,25 @@ async fn serve(stream: UnixStream, events: mpsc::Sender<Event>) -> io::Result<()
     write.shutdown().await
 }
 
+/// A daemon that has just started holds the lock before it listens; a killed one leaves its socket behind.
+async fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let until = Instant::now() + NOT_YET;
+    loop {
+        match UnixStream::connect(socket).await {
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
+                    && Instant::now() < until =>
+            {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            connected => return connected,
+        }
+    }
+}
+
 /// Asks the daemon behind `socket`, and hands on its replies until the last.
 pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
-    let stream = UnixStream::connect(socket).await?;
+    let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');

@@ -19,13 +19,10 @@ const ALLOWED: &[i64] = &[
     libc::SYS_close,
     libc::SYS_close_range,
     libc::SYS_dup,
-    libc::SYS_fcntl,
     libc::SYS_lseek,
     // connections that were given to it
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
     libc::SYS_shutdown,
     libc::SYS_getsockopt,
     libc::SYS_setsockopt,
@@ -126,6 +123,7 @@ fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
     let thread = libc::CLONE_THREAD as u64;
     let executable = libc::PROT_EXEC as u64;
     let own = u64::from(std::process::id());
+    let opening = libc::MSG_FASTOPEN as u64;
     rules.insert(libc::SYS_clone3, Vec::new());
     for (call, conditions) in [
         (libc::SYS_clone, vec![has(0, thread)?]),
@@ -136,11 +134,17 @@ fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
         (libc::SYS_tgkill, vec![is(0, own)?]),
         (libc::SYS_prctl, vec![is(0, libc::PR_SET_NAME as u64)?]),
         (libc::SYS_ioctl, vec![is(1, libc::FIONBIO as u64)?]),
+        // Over a connection that it has, not to an address: a first packet with data could open another.
+        (libc::SYS_sendto, vec![has_not(3, opening)?, is(4, 0)?]),
         // Limits can be read.
         (libc::SYS_prlimit64, vec![is(0, 0)?, is(2, 0)?]),
     ] {
         rules.insert(call, vec![SeccompRule::new(conditions)?]);
     }
+    // Not F_SETOWN: who owns a socket is sent signals, and the daemon is of the same user.
+    let commands = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
+    let command = |it: &i32| SeccompRule::new(vec![is(1, *it as u64)?]);
+    rules.insert(libc::SYS_fcntl, commands.iter().map(command).collect::<Result<_, _>>()?);
     SeccompFilter::new(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, arch())
 }
 
