@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
         if let Some(parent) = tree.parent(node) {
             assert!(tree.contains(parent, node) && tree.end(node) <= tree.end(parent));
         }
-        assert!(tree.element(node).is_none_or(|it| it.attributes.len() <= MAX_ATTRIBUTES));
+        assert!(tree.element(node).is_none_or(|it| it.attributes().count() <= MAX_ATTRIBUTES));
         assert!(tree.ancestors(node).count() <= 2 * MAX_DEPTH as usize);
     }
     let tokens = Tokens::new(&tree);
