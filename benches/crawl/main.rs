@@ -111,7 +111,7 @@ fn child(folder: &Path) -> Duration {
         name: task.name,
         task: task.task,
         script: task.script,
-        template: task.template,
+        template: task.template.map(|it| it.text()),
         details: None,
         files: BTreeMap::new(),
         confirmed: true,

@@ -12,6 +12,7 @@ mod desk;
 pub mod keeper;
 pub mod lock;
 pub mod log;
+pub mod progress;
 pub mod runner;
 pub mod scratch;
 pub mod spawn;
@@ -19,7 +20,9 @@ pub mod turns;
 mod service;
 mod plan;
 mod refused;
+pub mod crashes;
 mod intake;
+mod pause;
 pub mod watch;
 
 pub use service::{DaemonError, run};

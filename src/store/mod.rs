@@ -35,7 +35,7 @@ use crate::model::RunId;
 pub use error::StoreError;
 pub use rows::Rows;
 pub use runs::{Begun, RunRow, RunStart, Trigger};
-pub use tasks::TaskRow;
+pub use tasks::{Seen, TaskRow};
 
 /// The database, opened for writing or for reading.
 pub struct Store {
