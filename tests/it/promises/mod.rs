@@ -7,12 +7,22 @@
 #![allow(clippy::print_stdout, reason = "the lines are gathered into docs/promises.md")]
 
 mod power;
+mod slots;
 mod writer;
 
 mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
+mod p08_restart;
+mod p09_missed;
+mod p10_daylight;
+mod p11_clock;
+mod p12_overlap;
+mod p13_p14_many;
+mod p18_stop;
+mod p19_poison;
+mod p21_silence;
 mod p26_sealed;
 
 use std::env;
