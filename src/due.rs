@@ -104,6 +104,13 @@ pub fn next_due(schedule: &Schedule, after: DateTime<Utc>, task: &TaskName) -> R
     Ok(Due { slot, start_at: start_at(schedule, slot, task) })
 }
 
+/// The time between the two slots after `after`.
+pub fn period(schedule: &Schedule, after: DateTime<Utc>) -> Option<TimeDelta> {
+    let plan = Plan::of(schedule).ok()?;
+    let first = plan.next(after).ok()?;
+    Some(plan.next(first.0).ok()?.0 - first.0)
+}
+
 /// When to start the run of a slot: between the slot and `jitter` later.
 pub fn start_at(schedule: &Schedule, slot: Slot, task: &TaskName) -> DateTime<Utc> {
     let jitter_ms = u64::try_from(delta(schedule.jitter).num_milliseconds()).unwrap_or(0);
@@ -238,9 +245,15 @@ impl<'a> Plan<'a> {
 
 /// The last instant not after `now` that is a whole number of steps from `anchor`.
 fn last_on_grid(anchor: DateTime<Utc>, step: TimeDelta, now: DateTime<Utc>) -> DateTime<Utc> {
-    let step_ms = step.num_milliseconds().max(1);
-    let past_ms = (now - anchor).num_milliseconds().rem_euclid(step_ms);
-    now.checked_sub_signed(TimeDelta::milliseconds(past_ms)).unwrap_or(now)
+    // To the nanosecond: what is cut off here would be added to every slot after it.
+    let past_ns = nanoseconds(now - anchor).rem_euclid(nanoseconds(step).max(1));
+    let past = TimeDelta::nanoseconds(i64::try_from(past_ns).unwrap_or(0));
+    now.checked_sub_signed(past).unwrap_or(now)
+}
+
+/// Chrono's own count ends after 292 years.
+fn nanoseconds(time: TimeDelta) -> i128 {
+    i128::from(time.num_seconds()) * 1_000_000_000 + i128::from(time.subsec_nanos())
 }
 
 fn next_on_the_wall_clock(

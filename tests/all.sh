@@ -18,6 +18,9 @@ for pair in "${needed[@]}"; do
 done
 [ "${#missing[@]}" -eq 0 ] || install "${missing[@]}"
 
+# For the tests that set a daemon's clock.
+ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || install libfaketime
+
 # The real web applications that the robot is tested on live in an environment of their own.
 apps=target/apps
 if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then

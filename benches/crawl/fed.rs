@@ -43,7 +43,7 @@ pub fn assignment(folder: &Path) -> Assignment {
         name: task.name,
         task: task.task,
         script: task.script,
-        template: task.template,
+        template: task.template.map(|it| it.text()),
         details: None,
         files: BTreeMap::new(),
         confirmed: true,

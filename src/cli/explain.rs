@@ -84,7 +84,9 @@ fn page_and_template(config: Option<&Path>, what: &str) -> Result<(Tree, Option<
     let folder = task_folder(&config, &name)?;
     let page = supervise::last_tree(&config, &folder)?;
     let template = match &folder.template {
-        Some(json) => Some(Template::from_json(json).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?),
+        Some(json) => {
+            Some(Template::from_json(&json.text()).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?)
+        }
         None => None,
     };
     Ok((page, template))

@@ -51,7 +51,12 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complain
     let asked = control::ask(&socket, &request, |reply| match reply {
         Reply::Collected(collected) => end = Some(Ok(collected)),
         Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
-        Reply::Queued | Reply::Started { .. } | Reply::Trace(_) | Reply::Ended(_) => {}
+        Reply::Queued
+        | Reply::Started { .. }
+        | Reply::Trace(_)
+        | Reply::Ended(_)
+        | Reply::Done
+        | Reply::Progress { .. } => {}
     });
     asked.await.map_err(|error| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))

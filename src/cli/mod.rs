@@ -16,7 +16,9 @@ mod learn;
 mod log;
 mod out;
 mod pager;
+mod pause;
 mod records;
+mod resume;
 mod run;
 mod said;
 pub mod service;
@@ -63,6 +65,8 @@ enum Verb {
     Demo(demo::Args),
     Status(status::Args),
     Run(run::Args),
+    Pause(pause::Args),
+    Resume(resume::Args),
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
@@ -87,6 +91,8 @@ pub fn main() -> ExitCode {
         Verb::Demo(args) => demo::run(args),
         Verb::Status(args) => with_config(config, |it| status::run(it, args)),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
+        Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
+        Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),

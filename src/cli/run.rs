@@ -11,6 +11,7 @@ use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::gc;
 use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
+use crate::daemon::progress::Board;
 use crate::daemon::runner::{Ended, Order, Runner};
 use crate::daemon::scratch::Scratch;
 use crate::daemon::spawn::Spawner;
@@ -63,7 +64,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     let mut end = None;
     let (socket, request) = (config.control_socket(), Request::Run { task: name.clone() });
     let asked = control::ask(&socket, &request, |reply| match reply {
-        Reply::Queued | Reply::Started { .. } | Reply::Collected(_) => {}
+        Reply::Queued | Reply::Started { .. } | Reply::Collected(_) | Reply::Done | Reply::Progress { .. } => {}
         Reply::Trace(line) => show(&line),
         Reply::Ended(verdict) => end = Some(Ok(verdict)),
         Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
@@ -92,6 +93,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         keeper: Keeper::start(store).map_err(|error| failed(&error))?,
         spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
         turns: Turns::new(config.per_host),
+        board: Board::default(),
     };
     let (listener, mut lines) = mpsc::unbounded_channel();
     let showing = tokio::spawn(async move {
@@ -113,7 +115,8 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
             stop_on_interrupt.send_replace(true);
         }
     });
-    let ended = runner.run(Order { folder: Arc::new(folder), start, listener: Some(listener), stop }).await?;
+    let ended =
+        runner.run(Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop }).await?;
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
     match ended {

@@ -1,12 +1,15 @@
 //! `pieme status`: how every task stands, worst first. Works with the daemon down.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::lock::StateLock;
+use crate::daemon::progress::Progress;
 use crate::judge::{self, Standing};
 use crate::model::{PastRun, State, TaskName};
 use crate::store::{Store, TaskRow};
@@ -25,6 +28,9 @@ pub struct Args {
     json: bool,
 }
 
+/// How long a daemon may take to say how far its runs are.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 #[derive(Serialize)]
 struct Line {
     task: TaskName,
@@ -40,6 +46,8 @@ struct Line {
     advice: String,
     problem: Option<String>,
     last_run: Option<PastRun>,
+    /// How far the run under way is.
+    progress: Option<Progress>,
 }
 
 pub fn run(config: &Config, args: Args) -> Done {
@@ -95,8 +103,29 @@ fn lines(config: &Config, daemon_runs: bool, now: DateTime<Utc>) -> Result<Vec<L
         }
     }
     let mut lines: Vec<Line> = rows.into_values().map(|row| line(row, daemon_runs, now)).collect();
+    let mut going = if daemon_runs { progress(config) } else { BTreeMap::new() };
+    for line in &mut lines {
+        line.progress = going.remove(&line.task);
+    }
     lines.sort_by(|a, b| (a.state, &a.task).cmp(&(b.state, &b.task)));
     Ok(lines)
+}
+
+/// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
+fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
+    let mut going = BTreeMap::new();
+    let hear = |reply| {
+        if let Reply::Progress { runs } = reply {
+            going.extend(runs.into_iter().map(|run| (run.task.clone(), run)));
+        }
+    };
+    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        // The table is the store's; this is a courtesy that nobody waits for long.
+        let _ = runtime.block_on(async {
+            tokio::time::timeout(PATIENCE, control::ask(&config.control_socket(), &Request::Progress, hear)).await
+        });
+    }
+    going
 }
 
 fn line(row: TaskRow, daemon_runs: bool, now: DateTime<Utc>) -> Line {
@@ -122,6 +151,7 @@ fn line(row: TaskRow, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         title: row.title,
         problem: row.problem,
         last_run: row.last_run,
+        progress: None,
     }
 }
 
@@ -167,7 +197,11 @@ fn as_table(lines: &[Line], now: DateTime<Utc>) -> String {
             line.delta.filter(|&delta| delta != 0).map_or(String::new(), |delta| format!("{delta:+}")),
             line.similarity.map_or("–".to_owned(), |similarity| format!("{similarity:.2}")),
             line.last_ok.map_or("never".to_owned(), |at| ago(now - at)),
-            last.map_or("never".to_owned(), |run| ago(now - run.ended_at)),
+            match (&line.progress, last) {
+                (Some(going), _) => going_on(going, now),
+                (None, Some(run)) => ago(now - run.ended_at),
+                (None, None) => "never".to_owned(),
+            },
             line.next.map_or("–".to_owned(), |at| ahead(at - now)),
             line.fails.to_string(),
             cause,
@@ -175,6 +209,11 @@ fn as_table(lines: &[Line], now: DateTime<Utc>) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// `now: 3 pages, 60 rows, 12s`
+fn going_on(going: &Progress, now: DateTime<Utc>) -> String {
+    format!("now: {} pages, {} rows, {}", going.pages, going.rows, short(now - going.started_at))
 }
 
 fn ago(time: TimeDelta) -> String {

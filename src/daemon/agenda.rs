@@ -13,8 +13,12 @@ use crate::store::Trigger;
 #[derive(Debug, Default)]
 pub struct Agenda {
     plans: BTreeMap<TaskName, Due>,
+    /// The same plans in the order in which they start.
+    by_time: BTreeSet<(DateTime<Utc>, TaskName)>,
     waiting: VecDeque<Waiting>,
-    running: BTreeSet<TaskName>,
+    /// The names in `waiting`: thousands may fall due at once.
+    in_line: BTreeSet<TaskName>,
+    running: BTreeMap<TaskName, Trigger>,
 }
 
 /// A run that may start as soon as there is room.
@@ -27,49 +31,72 @@ pub struct Waiting {
 
 impl Agenda {
     pub fn plan(&mut self, name: TaskName, due: Due) {
+        self.unplan(&name);
+        self.by_time.insert((due.start_at, name.clone()));
         self.plans.insert(name, due);
+    }
+
+    fn unplan(&mut self, name: &TaskName) {
+        if let Some(due) = self.plans.remove(name) {
+            self.by_time.remove(&(due.start_at, name.clone()));
+        }
+    }
+
+    /// When the first plan falls due.
+    pub fn first_start(&self) -> Option<DateTime<Utc>> {
+        self.by_time.first().map(|(start_at, _)| *start_at)
     }
 
     /// No further runs; one under way goes on.
     pub fn forget(&mut self, name: &TaskName) {
-        self.plans.remove(name);
-        self.waiting.retain(|it| it.name != *name);
+        self.unplan(name);
+        if self.in_line.remove(name) {
+            self.waiting.retain(|it| it.name != *name);
+        }
     }
 
     pub fn planned(&self, name: &TaskName) -> Option<Due> {
         self.plans.get(name).copied()
     }
 
-    /// Takes out the plans whose time has come; the caller plans each task's next one.
+    /// Takes out the plans whose time has come, the oldest first; the caller plans each task's next one.
     pub fn fallen_due(&mut self, now: DateTime<Utc>) -> Vec<(TaskName, Slot)> {
-        let due: Vec<(TaskName, Slot)> = self
-            .plans
-            .iter()
-            .filter(|(_, due)| due.start_at <= now)
-            .map(|(name, due)| (name.clone(), due.slot))
-            .collect();
-        for (name, _) in &due {
-            self.plans.remove(name);
+        let mut fallen = Vec::new();
+        while self.first_start().is_some_and(|start_at| start_at <= now)
+            && let Some((_, name)) = self.by_time.pop_first()
+        {
+            fallen.extend(self.plans.remove(&name).map(|due| (name, due.slot)));
         }
-        due
+        fallen
     }
 
     /// Puts a scheduled run in line. False when it is skipped because the task is still busy with an earlier one.
     pub fn queue(&mut self, name: TaskName, slot: Slot, trigger: Trigger, overlap: Overlap) -> bool {
-        let waits = self.waiting.iter().any(|it| it.name == name);
+        let waits = self.in_line.contains(&name);
         let free = match overlap {
-            Overlap::Skip => !waits && !self.running.contains(&name),
+            Overlap::Skip => !waits && !self.running.contains_key(&name),
             Overlap::Queue => !waits,
         };
         if free {
+            self.in_line.insert(name.clone());
             self.waiting.push_back(Waiting { name, slot: Some(slot), trigger });
         }
         free
     }
 
+    /// The first run of a new task goes last: ten thousand of them are in nobody's way.
+    pub fn new_task(&mut self, name: TaskName) {
+        if self.in_line.insert(name.clone()) {
+            self.waiting.push_back(Waiting { name, slot: None, trigger: Trigger::Schedule });
+        }
+    }
+
     /// A run out of turn goes first. One that waits already is moved to the front; it keeps its slot.
     pub fn now(&mut self, name: TaskName, trigger: Trigger) {
-        let place = self.waiting.iter().position(|it| it.name == name);
+        let place = match self.in_line.insert(name.clone()) {
+            true => None,
+            false => self.waiting.iter().position(|it| it.name == name),
+        };
         let first = match place.and_then(|place| self.waiting.remove(place)) {
             Some(waiting) => waiting,
             None => Waiting { name, slot: None, trigger },
@@ -82,9 +109,10 @@ impl Agenda {
         if self.running.len() >= max_running {
             return None;
         }
-        let place = self.waiting.iter().position(|it| !self.running.contains(&it.name))?;
+        let place = self.waiting.iter().position(|it| !self.running.contains_key(&it.name))?;
         let waiting = self.waiting.remove(place)?;
-        self.running.insert(waiting.name.clone());
+        self.in_line.remove(&waiting.name);
+        self.running.insert(waiting.name.clone(), waiting.trigger);
         Some(waiting)
     }
 
@@ -96,8 +124,9 @@ impl Agenda {
         self.running.len()
     }
 
-    pub fn is_running(&self, name: &TaskName) -> bool {
-        self.running.contains(name)
+    /// Why the task is running, if it is.
+    pub fn running_for(&self, name: &TaskName) -> Option<Trigger> {
+        self.running.get(name).copied()
     }
 }
 

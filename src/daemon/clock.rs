@@ -21,6 +21,14 @@ pub const SILENCE: Duration = Duration::from_secs(3);
 /// Wall clock and monotonic clock may drift apart by this much between two ticks before it counts as a jump.
 const JUMP: TimeDelta = TimeDelta::seconds(2);
 
+/// 1 January 2025, in seconds of the epoch: the program is younger. A machine without a battery starts in 1970.
+const EARLIEST: i64 = 1_735_689_600;
+
+/// A clock that is behind the program itself was not set yet.
+pub fn is_plausible(now: DateTime<Utc>) -> bool {
+    now.timestamp() >= EARLIEST
+}
+
 pub struct Clock {
     scheduler: JobScheduler,
     events: mpsc::Sender<Event>,

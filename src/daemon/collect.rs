@@ -13,6 +13,7 @@ use crate::wire::{self, MAX_MESSAGES, Message, WireError};
 
 use super::desk::Desk;
 use super::keeper::Keeper;
+use super::progress::Entry;
 
 /// How much of a child's stderr is remembered: enough for a panic message.
 const STDERR_KEPT: usize = 8 << 10;
@@ -55,6 +56,7 @@ pub struct Collector {
     pub key: Vec<String>,
     pub listener: Option<Listener>,
     pub desk: Desk,
+    pub progress: Entry,
 }
 
 impl Collector {
@@ -95,6 +97,7 @@ impl Collector {
                     self.keeper
                         .ask_blocking(move |store| store.stage_rows(run, &task, &columns, &key, &rows, Utc::now()))?;
                 }
+                Message::SoFar { pages, rows } => self.progress.so_far(pages, rows),
                 Message::Cookies { json } => report.cookies = Some(json),
                 Message::Learned { template } => report.template = Some(template),
                 Message::LearnedDetails { template } => report.details = Some(template),
@@ -115,6 +118,7 @@ impl Collector {
 
     fn trace(&self, line: TraceLine, trace: &mut Trace) -> Result<(), StoreError> {
         tracing::debug!(run = %self.run, task = %self.task, step = line.step, "{}: {}", line.verb, line.text);
+        self.progress.step(&line.verb);
         if !trace.budget.takes(&line) {
             return Ok(());
         }

@@ -15,6 +15,7 @@ use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::Collected;
 
 use super::Event;
+use super::progress::{Board, Progress};
 
 /// How long a daemon that starts may not listen yet.
 const NOT_YET: Duration = Duration::from_secs(5);
@@ -25,26 +26,48 @@ const MAX_REQUEST_BYTES: u64 = 64 << 10;
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Request {
     /// Run the task now; the answers go on until the run has ended.
-    Run { task: TaskName },
+    Run {
+        task: TaskName,
+    },
+    /// Leave the task alone until it is resumed.
+    Pause {
+        task: TaskName,
+    },
+    Resume {
+        task: TaskName,
+    },
+    /// How far the runs under way are.
+    Progress,
     /// Remove what is not kept any longer, or say what that would be.
-    Collect { dry_run: bool },
+    Collect {
+        dry_run: bool,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Reply {
     Queued,
-    Started { run: RunId },
+    Started {
+        run: RunId,
+    },
     Trace(TraceLine),
     Ended(Verdict),
     Collected(Collected),
-    Refused { sentence: String },
+    /// What was asked for has been done.
+    Done,
+    Progress {
+        runs: Vec<Progress>,
+    },
+    Refused {
+        sentence: String,
+    },
 }
 
 pub type Replies = mpsc::UnboundedSender<Reply>;
 
 /// Listens until the daemon ends. Only the daemon's own user may connect.
-pub fn listen(socket: &Path, events: mpsc::Sender<Event>) -> io::Result<()> {
+pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         // The lock on the state folder says that no other daemon is using it.
@@ -54,9 +77,9 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>) -> io::Result<()> {
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let events = events.clone();
+            let (events, board) = (events.clone(), board.clone());
             tokio::spawn(async move {
-                if let Err(error) = serve(stream, events).await {
+                if let Err(error) = serve(stream, events, board).await {
                     tracing::debug!("a request was not answered: {error}");
                 }
             });
@@ -65,12 +88,14 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-async fn serve(stream: UnixStream, events: mpsc::Sender<Event>) -> io::Result<()> {
+async fn serve(stream: UnixStream, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut line = String::new();
     BufReader::new(read.take(MAX_REQUEST_BYTES)).read_line(&mut line).await?;
     let (replies, mut outbox) = mpsc::unbounded_channel();
     match serde_json::from_str::<Request>(&line) {
+        // Answered here: whoever looks at the table does not wait for the loop.
+        Ok(Request::Progress) => drop(replies.send(Reply::Progress { runs: board.all() })),
         Ok(request) => drop(events.send(Event::Request(request, replies)).await),
         Err(error) => drop(replies.send(Reply::Refused { sentence: format!("not a request: {error}") })),
     }

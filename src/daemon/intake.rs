@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::due;
 use crate::model::TaskName;
-use crate::store::{StoreError, TaskRow, Trigger};
+use crate::store::{Seen, StoreError, TaskRow, Trigger};
 use crate::taskdir::{Change, Shelf};
 
 use super::service::Service;
@@ -32,7 +32,7 @@ impl Service {
     }
 
     async fn take_in_changes(&mut self) -> Result<(), StoreError> {
-        let changes = self.shelf.rescan();
+        let mut changes = self.shelf.rescan();
         if let Some(problem) = self.shelf.trouble() {
             tracing::error!("{problem}");
         }
@@ -41,68 +41,73 @@ impl Service {
         }
         let known = self.runner.keeper.ask(|store| store.tasks()).await?;
         let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
+        // Folders that went while no daemon was there to see it.
+        let is_gone = |row: &&TaskRow| !row.removed && self.shelf.get(&row.name).is_none();
+        let gone = known.values().filter(is_gone).map(|row| Change::Removed(row.name.clone()));
+        let gone: Vec<Change> = gone.filter(|_| self.shelf.trouble().is_none()).collect();
+        changes.retain(|change| !gone.contains(change));
+        changes.extend(gone);
+        let seen: Vec<Seen> = changes.iter().filter_map(|change| self.seen(change)).collect();
+        self.runner.keeper.ask(move |store| store.note_seen(&seen, Utc::now())).await?;
         for change in changes {
             match change {
                 Change::Added(name) | Change::Edited(name) => self.take_in(name.clone(), known.get(&name)).await?,
-                Change::Broken(name) => self.note_problem(name).await?,
-                Change::Removed(name) => self.let_go(name).await?,
+                Change::Broken(_) => {}
+                Change::Removed(name) => self.let_go(&name),
             }
         }
-        // Folders that went while no daemon was there to see it.
-        for (name, row) in known {
-            if !row.removed && self.shelf.get(&name).is_none() && self.shelf.trouble().is_none() {
-                self.let_go(name).await?;
-            }
-        }
-        Ok(())
+        self.keep_promises().await
     }
 
-    async fn let_go(&mut self, name: TaskName) -> Result<(), StoreError> {
+    /// What the store is to know of a change.
+    fn seen(&self, change: &Change) -> Option<Seen> {
+        match change {
+            Change::Added(name) | Change::Edited(name) => {
+                let title = self.folder(name)?.task.title.clone();
+                Some(Seen::Good { name: name.clone(), title })
+            }
+            Change::Broken(name) => {
+                let problem = self.shelf.get(name)?.problem.as_ref()?.to_string();
+                tracing::warn!(task = %name, "{problem}");
+                Some(Seen::Broken { name: name.clone(), problem })
+            }
+            Change::Removed(name) => Some(Seen::Gone { name: name.clone() }),
+        }
+    }
+
+    fn let_go(&mut self, name: &TaskName) {
         tracing::info!(task = %name, "the folder is gone; its published rows stay");
-        self.agenda.forget(&name);
-        self.templates.remove(&name);
-        self.runner.keeper.ask(move |store| store.forget_task(&name, Utc::now())).await
+        self.turn_away(name, "its folder went before its turn came");
+        self.agenda.forget(name);
+        self.templates.remove(name);
+        self.left_alone.remove(name);
     }
 
-    /// A new or changed folder: remembered, planned, and run at once where that is what a person expects.
-    async fn take_in(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
+    /// A new or changed folder: planned, and run at once where that is what a person expects.
+    pub(super) async fn take_in(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
         let now = Utc::now();
-        let title = folder.task.title.clone();
-        let task = name.clone();
-        self.runner
-            .keeper
-            .ask(move |store| {
-                store.remember_task(&task, title.as_deref(), now)?;
-                store.set_problem(&task, None)
-            })
-            .await?;
+        // The clock was ahead when the last daemon ran.
+        self.repeated_until = self.repeated_until.max(known.and_then(|row| row.last_slot).filter(|slot| *slot > now));
+        self.look_for_crashes(&folder, known).await?;
         let before = self.templates.insert(name.clone(), folder.template.clone());
         if !folder.task.enabled || known.is_some_and(|row| row.paused) {
-            return self.promise(name, None).await;
+            self.promise(name, None);
+            return Ok(());
         }
         let relabelled = before.is_some_and(|before| before != folder.template && folder.template.is_some());
         let never_ran = known.is_none_or(|row| row.last_run.is_none());
-        if relabelled || never_ran {
-            tracing::info!(task = %name, "{}", if relabelled { "a new template" } else { "a new task" });
-            let trigger = if relabelled { Trigger::Learned } else { Trigger::Schedule };
-            self.agenda.now(name.clone(), trigger);
-            let planned = due::next_due(&folder.task.schedule, now, &name);
-            return self.promise_planned(name, planned).await;
+        if relabelled {
+            tracing::info!(task = %name, "a new template");
+            self.agenda.now(name.clone(), Trigger::Learned);
+        } else if never_ran {
+            tracing::info!(task = %name, "a new task");
+            self.agenda.new_task(name.clone());
+        } else {
+            return self.resume(&folder, known.and_then(|row| row.next_due), now).await;
         }
-        self.resume(&folder, known.and_then(|row| row.next_due), now).await
-    }
-
-    async fn note_problem(&mut self, name: TaskName) -> Result<(), StoreError> {
-        let Some(entry) = self.shelf.get(&name) else { return Ok(()) };
-        let Some(problem) = entry.problem.as_ref().map(ToString::to_string) else { return Ok(()) };
-        tracing::warn!(task = %name, "{problem}");
-        self.runner
-            .keeper
-            .ask(move |store| {
-                store.remember_task(&name, None, Utc::now())?;
-                store.set_problem(&name, Some(&problem))
-            })
-            .await
+        let planned = due::next_due(&folder.task.schedule, now, &name);
+        self.promise_planned(name, planned);
+        Ok(())
     }
 }

@@ -13,6 +13,7 @@ pub mod gc;
 pub mod keeper;
 pub mod lock;
 pub mod log;
+pub mod progress;
 pub mod runner;
 pub mod scratch;
 pub mod spawn;
@@ -20,7 +21,9 @@ pub mod turns;
 mod service;
 mod plan;
 mod refused;
+pub mod crashes;
 mod intake;
+mod pause;
 pub mod watch;
 
 pub use service::{DaemonError, run};

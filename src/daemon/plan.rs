@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::due::{self, Due, DueError, Slot};
 use crate::model::TaskName;
@@ -16,13 +16,19 @@ impl Service {
     pub(super) async fn fall_due(&mut self, name: TaskName, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
         let schedule = &folder.task.schedule;
-        if self.is_refused(&folder).await? {
+        let mut queued = false;
+        // A store that cannot be read costs this run, not the next.
+        if self.is_refused(&folder).await.unwrap_or(true) {
             tracing::warn!(task = %name, "skipped: its log-in was refused, and nothing is new since");
-        } else if !self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap) {
-            tracing::warn!(task = %name, "skipped: the run before is still going");
+        } else {
+            queued = self.agenda.queue(name.clone(), slot, Trigger::Schedule, schedule.overlap);
+            if !queued {
+                tracing::warn!(task = %name, "skipped: the run before is still going");
+            }
         }
         let next = due::missed(schedule, slot, now, &name).map(|missed| missed.next);
-        self.promise_planned(name, next).await
+        self.plan_next(name, next, queued);
+        Ok(())
     }
 
     pub(super) async fn plan_all_anew(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
@@ -44,49 +50,81 @@ impl Service {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
-        match (promised, due::next_due(schedule, now, &name)) {
-            (Some(slot), _) if slot <= now => self.make_up(folder, Slot(slot), now).await,
+        // One that is left alone goes on from then.
+        let from = self.left_alone.get(&name).copied().map_or(now, |until| until.max(now));
+        match (promised, due::next_due(schedule, from, &name)) {
+            (Some(slot), _) if slot <= now => self.make_up(folder, Slot(slot), now).await?,
             (Some(slot), Ok(fresh)) if schedule.cron.is_none() && slot <= fresh.slot.0 => {
                 let start_at = due::start_at(schedule, Slot(slot), &name);
-                self.promise(name, Some(Due { slot: Slot(slot), start_at })).await
+                self.promise_planned(name, Ok(Due { slot: Slot(slot), start_at }));
             }
-            (_, planned) => self.promise_planned(name, planned).await,
+            (_, planned) => self.promise_planned(name, planned),
         }
+        Ok(())
     }
 
     async fn make_up(&mut self, folder: &TaskFolder, slot: Slot, now: DateTime<Utc>) -> Result<(), StoreError> {
         let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
         let missed = due::missed(schedule, slot, now, &name);
         let newest = missed.as_ref().ok().and_then(|it| it.make_up).unwrap_or(slot);
+        let mut queued = false;
         if self.is_refused(folder).await? {
             tracing::warn!(task = %name, "not made up: its log-in was refused, and nothing is new since");
+        } else if let Some(until) = self.left_alone.get(&name).filter(|until| **until > now) {
+            tracing::warn!(task = %name, "not made up: it crashes again and again, and is left alone until {until}");
         } else if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
             tracing::info!(task = %name, "makes up the run of {}", newest.0);
-            self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
+            queued = self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
         } else {
             tracing::warn!(task = %name, "the run of {} was missed and is too old to be made up", newest.0);
         }
-        self.promise_planned(name, missed.map(|it| it.next)).await
+        self.plan_next(name, missed.map(|it| it.next), queued);
+        Ok(())
+    }
+
+    /// Plans what comes after a slot. While that one still waits in line the store keeps it as what is owed, so that a
+    /// `kill -9` or a stop does not lose it; it learns of the next when the run has begun.
+    fn plan_next(&mut self, name: TaskName, planned: Result<Due, DueError>, queued: bool) {
+        match planned {
+            Ok(due) if queued => self.agenda.plan(name, due),
+            planned => self.promise_planned(name, planned),
+        }
     }
 
     /// Keeps the next due time in the store, so that a restart knows what was promised.
-    pub(super) async fn promise_planned(
-        &mut self,
-        name: TaskName,
-        planned: Result<Due, DueError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn promise_planned(&mut self, name: TaskName, planned: Result<Due, DueError>) {
         if let Err(error) = &planned {
             tracing::error!(task = %name, "no next run: {error}");
         }
-        self.promise(name, planned.ok()).await
+        let due = planned.ok().map(|due| self.not_before(&name, due));
+        self.promise(name, due);
     }
 
-    pub(super) async fn promise(&mut self, name: TaskName, due: Option<Due>) -> Result<(), StoreError> {
+    /// The due time, or the first after the task is left alone no more.
+    fn not_before(&self, name: &TaskName, due: Due) -> Due {
+        let put_off = || {
+            let until = self.left_alone.get(name).filter(|until| due.slot.0 < **until)?;
+            let schedule = &self.shelf.get(name)?.good.as_ref()?.task.schedule;
+            let just_before = *until - TimeDelta::milliseconds(1);
+            due::missed(schedule, due.slot, just_before, name).ok().map(|missed| missed.next)
+        };
+        put_off().unwrap_or(due)
+    }
+
+    pub(super) fn promise(&mut self, name: TaskName, due: Option<Due>) {
         match due {
             Some(due) => self.agenda.plan(name.clone(), due),
             None => self.agenda.forget(&name),
         }
-        let slot = due.map(|due| due.slot.0);
-        self.runner.keeper.ask(move |store| store.set_next_due(&name, slot)).await
+        self.promised.push((name, due.map(|due| due.slot.0)));
+    }
+
+    /// Writes down what was promised since the last time: many promises are one wait for the disk.
+    pub(super) async fn keep_promises(&mut self) -> Result<(), StoreError> {
+        let promised = std::mem::take(&mut self.promised);
+        if promised.is_empty() {
+            return Ok(());
+        }
+        self.runner.keeper.ask(move |store| store.set_all_next_due(&promised)).await
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::sync::watch;
@@ -16,12 +16,14 @@ use crate::config::{Config, secrets};
 use crate::model::task::Engine;
 use crate::model::{Failure, Outcome, RunId, Verdict};
 use crate::store::{Begun, RunStart, Store, StoreError};
-use crate::taskdir::{self, TaskFolder};
+use crate::taskdir::{self, TaskFolder, TemplateText};
 use crate::wire::{self, Assignment, Secrets};
 
 use super::collect::{Collector, Listener, Report, last_words};
+use super::crashes;
 use super::desk::Desk;
 use super::keeper::Keeper;
+use super::progress::Board;
 use super::refused::WAITS;
 use super::scratch::Scratch;
 use super::spawn::Spawner;
@@ -40,12 +42,16 @@ pub struct Runner {
     pub spawner: Spawner,
     /// One calendar of hosts for all runs.
     pub turns: Turns,
+    /// How far they all are.
+    pub board: Board,
 }
 
 /// One run to be made.
 pub struct Order {
     pub folder: Arc<TaskFolder>,
     pub start: RunStart,
+    /// What is due after this run: kept in the store as soon as it has begun.
+    pub next_due: Option<DateTime<Utc>>,
     pub listener: Option<Listener>,
     /// Turns true when the run must end now.
     pub stop: watch::Receiver<bool>,
@@ -65,6 +71,14 @@ pub struct End {
     pub verdict: Verdict,
     /// The template that the run has learned and that now stands in the folder.
     pub learned: Option<String>,
+    /// It crashes again and again: until when the clock leaves it alone.
+    pub left_alone_until: Option<DateTime<Utc>>,
+}
+
+impl End {
+    pub(super) fn failed(verdict: Verdict) -> End {
+        End { verdict, learned: None, left_alone_until: None }
+    }
 }
 
 /// What made the parent end a child.
@@ -77,10 +91,18 @@ enum Killed {
 
 impl Runner {
     pub async fn run(&self, order: Order) -> Result<Ended, StoreError> {
-        let Order { folder, start, listener, stop } = order;
+        let Order { folder, start, next_due, listener, stop } = order;
         let run = start.run;
         let name = folder.name.clone();
-        let begun = self.keeper.ask(move |store| store.begin_run(&start)).await?;
+        let begin = move |store: &mut Store| {
+            let begun = store.begin_run(&start)?;
+            // Not before: until it has begun, its own slot is what is owed.
+            if next_due.is_some() {
+                store.set_next_due(&start.task, next_due)?;
+            }
+            Ok::<_, StoreError>(begun)
+        };
+        let begun = self.keeper.ask(begin).await?;
         match begun {
             Begun::SlotTaken => return Ok(Ended::SlotTaken),
             Begun::Started => {}
@@ -88,11 +110,11 @@ impl Runner {
         tracing::info!(%run, task = %name, "run starts");
         let end = match self.assignment(&folder, run).await {
             Ok((assignment, _scratch)) => self.child(&folder, assignment, listener, stop).await,
-            Err(verdict) => End { verdict, learned: None },
+            Err(verdict) => End::failed(verdict),
         };
-        let verdict = self.end(run, end.verdict).await;
+        let (verdict, left_alone_until) = self.end(&folder, run, end.verdict).await;
         tracing::info!(%run, task = %name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
-        Ok(Ended::Run(End { verdict, ..end }))
+        Ok(Ended::Run(End { verdict, left_alone_until, ..end }))
     }
 
     /// The order for the child, and a folder that is there for as long as it runs.
@@ -111,7 +133,7 @@ impl Runner {
             name: folder.name.clone(),
             task: folder.task.clone(),
             script: folder.script.clone(),
-            template: folder.template.clone(),
+            template: folder.template.as_ref().map(TemplateText::text),
             details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
             files: taskdir::read_items(&folder.dir, &folder.script).map_err(|it| config_trouble(it.to_string()))?,
             confirmed: taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?.is_confirmed(),
@@ -157,7 +179,7 @@ impl Runner {
             Ok(started) => started,
             Err(error) => {
                 let verdict = Verdict::failed(Failure::Internal, format!("no process could be started: {error}"));
-                return End { verdict, learned: None };
+                return End::failed(verdict);
             }
         };
         let group = Group(child.id());
@@ -176,6 +198,7 @@ impl Runner {
             key: folder.task.data.key.clone(),
             listener,
             desk,
+            progress: self.board.enter(run, folder.name.clone(), Utc::now()),
         };
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
@@ -204,7 +227,8 @@ impl Runner {
         drop(giving.await);
         let words = words.await.unwrap_or_default();
         self.keep(folder, &report);
-        End { learned: report.template.clone(), verdict: conclude(folder, report, killed, status, &words) }
+        let learned = report.template.clone();
+        End { learned, ..End::failed(conclude(folder, report, killed, status, &words)) }
     }
 
     /// Writes what the child wants kept in the task's folder; a child cannot write there itself.
@@ -228,14 +252,23 @@ impl Runner {
 
     /// Ends the run in the store. When that fails, it has failed: that needs far less room, and is written down as soon as
     /// there is any.
-    async fn end(&self, run: RunId, verdict: Verdict) -> Verdict {
+    async fn end(
+        &self,
+        folder: &Arc<TaskFolder>,
+        run: RunId,
+        mut verdict: Verdict,
+    ) -> (Verdict, Option<DateTime<Utc>>) {
+        let folder = Arc::clone(folder);
         let work = move |store: &mut Store| {
             let now = Utc::now();
-            store.end_run(run, &verdict, now).unwrap_or_else(|error| {
+            // A store that cannot be read says so when the run is ended.
+            let until = crashes::heed(store, &folder, run, &mut verdict, now).unwrap_or(None);
+            let verdict = store.end_run(run, &verdict, now).unwrap_or_else(|error| {
                 let failed = store_trouble(error);
                 store.end_failed(run, &failed, now);
                 failed
-            })
+            });
+            (verdict, until)
         };
         self.keeper.ask(work).await
     }
@@ -288,10 +321,9 @@ fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<
             return Verdict::failed(Failure::Timeout, format!("not done after {limit} (limits.timeout)"));
         }
         Killed::Stop => {
-            return Verdict::failed(
-                Failure::Crash,
-                "ended because the daemon was stopped; it is made up at the next start",
-            );
+            let mut verdict = Verdict::cut_short();
+            verdict.sentence.push_str("; it is made up at the next start");
+            return verdict;
         }
         Killed::No => {}
     }

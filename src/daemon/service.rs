@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -15,13 +15,14 @@ use tokio::time::{Instant, timeout};
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
 use crate::store::{RunStart, Store, StoreError, Trigger};
-use crate::taskdir::{Shelf, TaskFolder};
+use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
-use super::clock::{Clock, JumpWatch, SILENCE};
+use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
+use super::progress::Board;
 use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
 use super::spawn::Spawner;
@@ -67,13 +68,15 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     }
     Scratch::sweep(&config);
     let (events, inbox) = mpsc::channel(INBOX);
-    control::listen(&config.control_socket(), events.clone()).map_err(io_error("control socket"))?;
+    let board = Board::default();
+    control::listen(&config.control_socket(), events.clone(), board.clone()).map_err(io_error("control socket"))?;
     let config = Arc::new(config);
     let runner = Runner {
         config: Arc::clone(&config),
         keeper: Keeper::start(store).map_err(io_error("the store's thread"))?,
         spawner: Spawner::start(program).map_err(io_error("the spawner's thread"))?,
         turns: Turns::new(config.per_host),
+        board,
     };
     let watcher = folder_watch::watch(&config.tasks, events.clone());
     if let Err(error) = &watcher {
@@ -82,7 +85,11 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     pass_on_signals(&events).map_err(io_error("signals"))?;
     let clock = Clock::start(events.clone()).await?;
     let mut service = Service::new(config, runner, events, watcher.is_ok());
+    if !clock::is_plausible(Utc::now()) {
+        tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
+    }
     service.rescan().await?;
+    tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
     drop(watcher);
@@ -96,10 +103,16 @@ pub(super) struct Service {
     pub(super) events: mpsc::Sender<Event>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
-    /// Who waits at the socket for which task's next end.
+    /// Who waits at the socket for which task's next run.
     pub(super) listeners: HashMap<TaskName, Vec<Replies>>,
+    /// Who hears which task's run under way.
+    pub(super) hearing: HashMap<TaskName, Vec<Replies>>,
     /// Templates as this daemon has last seen or written them: only a person's change starts a run.
-    pub(super) templates: BTreeMap<TaskName, Option<String>>,
+    pub(super) templates: BTreeMap<TaskName, Option<TemplateText>>,
+    /// Tasks that crash again and again, and until when the clock leaves them alone. Follows from the store.
+    pub(super) left_alone: BTreeMap<TaskName, DateTime<Utc>>,
+    /// Next due times that are not in the store yet.
+    pub(super) promised: Vec<(TaskName, Option<DateTime<Utc>>)>,
     pub(super) started_at: DateTime<Utc>,
     pub(super) watched: bool,
     pub(super) rescan_at: Instant,
@@ -107,6 +120,8 @@ pub(super) struct Service {
     pub(super) jumps: JumpWatch,
     /// When systemd was last told that we are alive.
     fed_at: Instant,
+    /// The clock was set back: slots up to here had their runs when it said so for the first time.
+    pub(super) repeated_until: Option<DateTime<Utc>>,
     pub(super) stopping: watch::Sender<bool>,
     /// Set by SIGTERM: when the children that still run are ended.
     pub(super) stop_by: Option<Instant>,
@@ -121,13 +136,17 @@ impl Service {
             events,
             agenda: Agenda::default(),
             listeners: HashMap::new(),
+            hearing: HashMap::new(),
             templates: BTreeMap::new(),
+            left_alone: BTreeMap::new(),
+            promised: Vec::new(),
             started_at: Utc::now(),
             watched,
             rescan_at: Instant::now(),
             collect_at: Instant::now() + COLLECT_FIRST,
             jumps: JumpWatch::new(Utc::now(), Instant::now()),
             fed_at: Instant::now(),
+            repeated_until: None,
             stopping: watch::Sender::new(false),
             stop_by: None,
         }
@@ -136,8 +155,7 @@ impl Service {
     async fn live(&mut self, mut inbox: mpsc::Receiver<Event>, mut clock: Clock) {
         let mut last_tick = Instant::now();
         loop {
-            let until_rescan = self.rescan_at.saturating_duration_since(Instant::now());
-            let event = match timeout(SILENCE.min(until_rescan), inbox.recv()).await {
+            let event = match timeout(self.until_own_tick(), inbox.recv()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
                 // A tick of our own: the loop turns even while the clock is silent.
@@ -169,6 +187,14 @@ impl Service {
         }
     }
 
+    /// The loop wakes for the next due run by itself: the clock's ticks alone would make each up to a second late.
+    fn until_own_tick(&self) -> Duration {
+        let until_rescan = self.rescan_at.saturating_duration_since(Instant::now());
+        let first = self.agenda.first_start().filter(|_| self.stop_by.is_none());
+        let until_due = first.map_or(SILENCE, |at| (at - Utc::now()).to_std().unwrap_or_default());
+        SILENCE.min(until_rescan).min(until_due)
+    }
+
     async fn handle(&mut self, event: Event) -> Result<(), StoreError> {
         match event {
             Event::Tick | Event::OwnTick => self.tick().await?,
@@ -180,6 +206,16 @@ impl Service {
                 self.asked_to_run(task, replies);
             }
             Event::Request(Request::Collect { dry_run }, replies) => self.collect(dry_run, Some(replies)),
+            Event::Request(Request::Pause { task }, replies) => {
+                self.rescan().await?;
+                self.asked_to_pause(task, true, replies).await?;
+            }
+            Event::Request(Request::Resume { task }, replies) => {
+                self.rescan().await?;
+                self.asked_to_pause(task, false, replies).await?;
+            }
+            // Answered where it was asked.
+            Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
             Event::Stop => self.stop(),
         }
@@ -197,13 +233,18 @@ impl Service {
         }
         if let Some(jump) = self.jumps.jump(now, Instant::now()) {
             tracing::warn!("the clock was set by {} s; all due times are computed again", jump.num_seconds());
+            if jump < TimeDelta::zero() {
+                self.repeated_until = self.repeated_until.max(Some(now - jump));
+            }
             self.plan_all_anew(now).await?;
+            self.keep_promises().await?;
         }
         // A store that cannot write costs each due task this run, and none of them the next.
         let mut fallen = Ok(());
         for (name, slot) in self.agenda.fallen_due(now) {
             fallen = fallen.and(self.fall_due(name, slot, now).await);
         }
+        fallen = fallen.and(self.keep_promises().await);
         self.end_owed();
         if Instant::now() >= self.collect_at {
             self.collect_at = Instant::now() + COLLECT_EVERY;
@@ -230,7 +271,8 @@ impl Service {
                 (None, None) => return refuse(format!("`{name}` has not been read yet; try again")),
             },
         };
-        if self.agenda.is_running(&name) {
+        // What a person has just taught may have been noticed halfway: whoever asks now gets a run of all of it.
+        if self.agenda.running_for(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
             return refuse(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
         }
         let _ = replies.send(Reply::Queued);
@@ -238,8 +280,15 @@ impl Service {
         self.agenda.now(folder.name.clone(), Trigger::Person);
     }
 
+    /// Whoever waits at the socket for a run that will not start now is told so.
+    pub(super) fn turn_away(&mut self, name: &TaskName, why: &str) {
+        for reply in self.listeners.remove(name).unwrap_or_default() {
+            let _ = reply.send(Reply::Refused { sentence: format!("`{name}` was not run: {why}") });
+        }
+    }
+
     fn start_waiting(&mut self) {
-        while self.stop_by.is_none() {
+        while self.stop_by.is_none() && clock::is_plausible(Utc::now()) {
             let Some(waiting) = self.agenda.start(self.config.max_running as usize) else { return };
             let Some(folder) = self.folder(&waiting.name) else {
                 self.agenda.ended(&waiting.name);
@@ -253,13 +302,15 @@ impl Service {
         let start = RunStart {
             run: RunId::new(),
             task: waiting.name.clone(),
-            slot: waiting.slot.map(|slot| slot.0),
+            // A time that comes a second time is no reason to be silent.
+            slot: waiting.slot.map(|slot| slot.0).filter(|slot| Some(*slot) > self.repeated_until),
             trigger: waiting.trigger,
             started_at: Utc::now(),
             pid: None,
         };
         let listener = self.pass_on_trace(&waiting.name, start.run);
-        let order = Order { folder, start, listener, stop: self.stopping.subscribe() };
+        let next_due = self.agenda.planned(&waiting.name).map(|due| due.slot.0);
+        let order = Order { folder, start, next_due, listener, stop: self.stopping.subscribe() };
         let (runner, events) = (self.runner.clone(), self.events.clone());
         tokio::spawn(async move {
             let end = match runner.run(order).await {
@@ -267,7 +318,7 @@ impl Service {
                 Ok(Ended::SlotTaken) => None,
                 Err(error) => {
                     tracing::error!(task = %waiting.name, "the run could not be begun: {error}");
-                    Some(End { verdict: store_trouble(error), learned: None })
+                    Some(End::failed(store_trouble(error)))
                 }
             };
             // The loop is gone only when the daemon is.
@@ -276,8 +327,9 @@ impl Service {
     }
 
     /// Trace lines go to whoever asked for this run over the socket.
-    fn pass_on_trace(&self, name: &TaskName, run: RunId) -> Option<super::collect::Listener> {
-        let replies = self.listeners.get(name)?.clone();
+    fn pass_on_trace(&mut self, name: &TaskName, run: RunId) -> Option<super::collect::Listener> {
+        let replies = self.listeners.remove(name)?;
+        self.hearing.insert(name.clone(), replies.clone());
         for reply in &replies {
             let _ = reply.send(Reply::Started { run });
         }
@@ -294,7 +346,7 @@ impl Service {
 
     async fn ended(&mut self, name: TaskName, end: Option<End>) -> Result<(), StoreError> {
         self.agenda.ended(&name);
-        for reply in self.listeners.remove(&name).unwrap_or_default() {
+        for reply in self.hearing.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {
                 Some(end) => Reply::Ended(end.verdict.clone()),
                 None => Reply::Refused { sentence: "the run could not be recorded; see the daemon's log".to_owned() },
@@ -302,16 +354,15 @@ impl Service {
         }
         if let Some(End { learned: Some(template), .. }) = &end {
             // No person's change: it must not start another run.
-            self.templates.insert(name.clone(), Some(template.clone()));
+            self.templates.insert(name.clone(), Some(TemplateText::new(template)));
         }
-        let verdict = end.map(|end| end.verdict);
-        if self.stop_by.is_some() && verdict.is_some_and(|it| it.outcome.cause() == "crash") && *self.stopping.borrow()
-        {
+        let Some(End { verdict, left_alone_until, .. }) = end else { return Ok(()) };
+        if self.stop_by.is_some() && verdict.is_cut_short() {
             // Cut short by the stop: still owed, and made up at the next start.
             let now = Utc::now();
             return self.runner.keeper.ask(move |store| store.set_next_due(&name, Some(now))).await;
         }
-        Ok(())
+        self.heed_crashes(name, left_alone_until).await
     }
 
     fn stop(&mut self) {

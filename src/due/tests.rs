@@ -171,3 +171,17 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn the_grid_does_not_creep() {
+    let schedule = Schedule { every: Some(Span::seconds(10)), ..Schedule::default() };
+    let task = TaskName::new("hotels").expect("a name");
+    let first = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+    let mut slot = Slot(first);
+    for _ in 0..1_000 {
+        // The loop looks a little late, by parts of a millisecond too.
+        let now = slot.0 + TimeDelta::nanoseconds(3_700_123);
+        slot = missed(&schedule, slot, now, &task).expect("a next slot").next.slot;
+    }
+    assert_eq!(slot.0, first + TimeDelta::seconds(10_000));
+}

@@ -39,10 +39,16 @@ pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
         return State::Running;
     }
     match standing.next_due {
-        Some(due) if now - due > OVERDUE_AFTER => State::Overdue,
+        Some(due) if now - due > patience(standing, due) => State::Overdue,
         Some(due) if due <= now && settled == State::Never => State::Queued,
         _ => settled,
     }
+}
+
+/// At most the time between its runs: two of them without an end are never `ok` (safety.md promise 21).
+fn patience(standing: &Standing, due: DateTime<Utc>) -> TimeDelta {
+    let between = standing.last_run.as_ref().map(|run| due - run.started_at);
+    between.filter(|it| *it > TimeDelta::zero()).map_or(OVERDUE_AFTER, |it| it.min(OVERDUE_AFTER))
 }
 
 fn after(run: &PastRun, published_before: bool) -> State {
@@ -54,7 +60,7 @@ fn after(run: &PastRun, published_before: bool) -> State {
         Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns) => State::Quarantined,
         Outcome::Empty(_) => State::Empty,
         Outcome::Failed(cause) => match cause {
-            Failure::Crash => State::Crash,
+            Failure::Crash | Failure::Memory => State::Crash,
             Failure::Config => State::Config,
             Failure::Login => State::Login,
             Failure::Blocked => State::Blocked,
@@ -64,7 +70,6 @@ fn after(run: &PastRun, published_before: bool) -> State {
             | Failure::Robot
             | Failure::RobotsTxt
             | Failure::Timeout
-            | Failure::Memory
             | Failure::Limit
             | Failure::Internal => State::Failed,
         },
@@ -113,6 +118,7 @@ mod tests {
             (Outcome::Quarantined(Quarantine::Layout), false, true, "quarantined"),
             (Outcome::Empty(Emptiness::Unexpected), false, true, "empty"),
             (Outcome::Failed(Failure::Crash), false, true, "crash"),
+            (Outcome::Failed(Failure::Memory), false, true, "crash"),
             (Outcome::Failed(Failure::Login), false, true, "login"),
             (Outcome::Failed(Failure::Timeout), false, true, "failed"),
         ] {
@@ -146,6 +152,7 @@ mod tests {
         assert_eq!(state(&standing, at(301)), State::Overdue);
         standing.last_run = ended(Outcome::Published(Publication::Unchanged), false);
         assert_eq!(state(&standing, at(1)), State::Ok);
+        assert_eq!(state(&standing, at(61)), State::Overdue, "it runs every minute");
         assert_eq!(state(&standing, at(301)), State::Overdue);
         standing.paused = true;
         assert_eq!(state(&standing, at(301)), State::Paused);

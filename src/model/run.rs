@@ -214,7 +214,19 @@ impl Verdict {
             provisional: false,
         }
     }
+
+    /// Of a run that ended with its daemon: nothing that its task did.
+    pub fn cut_short() -> Verdict {
+        Verdict::failed(Failure::Crash, CUT_SHORT)
+    }
+
+    pub fn is_cut_short(&self) -> bool {
+        self.outcome == Outcome::Failed(Failure::Crash) && self.sentence.starts_with(CUT_SHORT)
+    }
 }
+
+/// How the sentence of a run begins that was cut short. It stands in databases: it never changes.
+const CUT_SHORT: &str = "the daemon ended while this run was going";
 
 /// What later judgement needs to know about an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

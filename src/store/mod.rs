@@ -40,7 +40,7 @@ pub use error::StoreError;
 pub use gc::Collected;
 pub use rows::Rows;
 pub use runs::{Begun, RunRow, RunStart, Trigger};
-pub use tasks::TaskRow;
+pub use tasks::{Seen, TaskRow};
 
 /// The database, opened for writing or for reading.
 pub struct Store {

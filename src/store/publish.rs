@@ -93,7 +93,7 @@ impl Store {
     /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
     pub fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
         let open = runs::open(&self.connection)?;
-        let verdict = Verdict::failed(Failure::Crash, "the daemon ended while this run was going");
+        let verdict = Verdict::cut_short();
         for (run, _) in &open {
             self.end_run(*run, &verdict, now)?;
         }

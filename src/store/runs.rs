@@ -114,6 +114,11 @@ impl Store {
 
     /// The last runs of a task that have ended, newest first.
     pub fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
+    }
+
+    /// The same with all that is kept of them.
+    pub fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM _runs r WHERE task = ?1 AND ended IS NOT NULL ORDER BY started DESC, id DESC LIMIT ?2"
         );
@@ -121,7 +126,7 @@ impl Store {
         let mut rows = statement.query(params![task.as_str(), n])?;
         let mut past = Vec::new();
         while let Some(row) = rows.next()? {
-            past.extend(read(row, 0)?.past());
+            past.push(read(row, 0)?);
         }
         Ok(past)
     }

@@ -51,7 +51,58 @@ impl TaskRow {
     }
 }
 
+/// What a look at tasks/ has found of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// New, edited, mended, or back again.
+    Good {
+        name: TaskName,
+        title: Option<String>,
+    },
+    /// It cannot be read as it stands.
+    Broken {
+        name: TaskName,
+        problem: String,
+    },
+    Gone {
+        name: TaskName,
+    },
+}
+
 impl Store {
+    /// All that a look at tasks/ has found, in one transaction: ten thousand new folders are one wait for the disk.
+    pub fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.in_one(|store| {
+            seen.iter().try_for_each(|seen| match seen {
+                Seen::Good { name, title } => {
+                    store.remember_task(name, title.as_deref(), now)?;
+                    store.set_problem(name, None)
+                }
+                Seen::Broken { name, problem } => {
+                    store.remember_task(name, None, now)?;
+                    store.set_problem(name, Some(problem))
+                }
+                Seen::Gone { name } => store.forget_task(name, now),
+            })
+        })
+    }
+
+    /// Next due times of many tasks, in one transaction.
+    pub fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
+        self.in_one(|store| due.iter().try_for_each(|(name, due)| store.set_next_due(name, *due)))
+    }
+
+    /// All of the work in one transaction, or none of it.
+    fn in_one(&mut self, work: impl FnOnce(&mut Store) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let done = work(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
+        if done.is_err() && !self.connection.is_autocommit() {
+            // The first error is the one to tell; without a roll-back nothing could be written any more.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        done
+    }
+
     /// A folder is there: new, edited, or back again.
     pub fn remember_task(
         &mut self,

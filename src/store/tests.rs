@@ -131,3 +131,21 @@ fn no_step_of_a_run_walks_all_tasks() {
         assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
     }
 }
+
+#[test]
+fn what_a_look_at_the_folders_found_is_noted_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    let name = |text: &str| TaskName::new(text).expect("a good name");
+    let good = |text: &str| Seen::Good { name: name(text), title: None };
+    let broken = Seen::Broken { name: name("b"), problem: "line 3".to_owned() };
+    store.note_seen(&[good("a"), broken], now()).expect("noted");
+    let problems: Vec<Option<String>> = store.tasks().expect("tasks").into_iter().map(|row| row.problem).collect();
+    assert_eq!(problems, [None, Some("line 3".to_owned())]);
+
+    store.connection.execute_batch("CREATE TEMP TRIGGER full BEFORE INSERT ON main._task WHEN new.name = 'd' BEGIN SELECT RAISE(ABORT, 'full'); END").expect("a disk that is full");
+    assert!(store.note_seen(&[good("c"), good("d")], now()).is_err());
+    assert_eq!(store.tasks().expect("tasks").len(), 2, "none of the two");
+    store.note_seen(&[good("c"), Seen::Gone { name: name("a") }], now()).expect("it can be written to again");
+    assert_eq!(store.tasks().expect("tasks").iter().filter(|row| !row.removed).count(), 2);
+}

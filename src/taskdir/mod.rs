@@ -13,6 +13,7 @@ mod samples;
 mod state;
 mod kept;
 mod items;
+mod template_text;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -30,6 +31,7 @@ pub use samples::{Sample, clear_samples, read_samples, write_sample};
 pub use shelf::{Change, Entry, Shelf};
 pub use source::Source;
 pub use state::{read_cookies, write_cookies};
+pub use template_text::TemplateText;
 
 use folder::Folder;
 
@@ -52,8 +54,8 @@ pub struct TaskFolder {
     pub dir: PathBuf,
     pub task: Task,
     pub script: Script,
-    /// The learned template as JSON text; absent until one was learned.
-    pub template: Option<String>,
+    /// The learned template's JSON text; absent until one was learned.
+    pub template: Option<TemplateText>,
     /// What the files ask for that this version accepts and does not do yet, one sentence each.
     pub notes: Vec<String>,
 }
@@ -74,7 +76,7 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
 
     read_items(dir, &script)?;
 
-    let template = read_template(&folder, TEMPLATE_FILE)?;
+    let template = read_template(&folder, TEMPLATE_FILE)?.as_deref().map(TemplateText::new);
     read_template(&folder, DETAILS_FILE)?;
     let notes = notes::of(&task);
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })

@@ -87,6 +87,11 @@ pub enum Message {
         columns: Vec<String>,
         rows: Vec<Row>,
     },
+    /// How far it is, after each page; the rows themselves come many at a time.
+    SoFar {
+        pages: u32,
+        rows: u64,
+    },
     /// The session to keep for the next run.
     Cookies {
         json: String,

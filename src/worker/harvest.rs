@@ -188,7 +188,9 @@ impl Observer for Harvest<'_> {
             details.seen_list(tree);
         }
         self.on_page.clear();
-        rows.into_iter().map(|cells| self.add(cells, index)).filter(|&is_new| is_new).count()
+        let new = rows.into_iter().map(|cells| self.add(cells, index)).filter(|&is_new| is_new).count();
+        report(&Message::SoFar { pages: self.pages, rows: self.rows });
+        new
     }
 
     fn grown(&mut self, _page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {

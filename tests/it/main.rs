@@ -18,6 +18,7 @@ mod manners;
 mod promises;
 mod robot;
 mod runs;
+mod schedule;
 mod step;
 mod store;
 mod taskdir;

@@ -120,6 +120,8 @@ impl Stage {
     }
 
     pub fn start_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
+        // One that was killed leaves its socket behind.
+        let _ = fs::remove_file(self.path("state/control.sock"));
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log file");
         let child = Command::new(program)
             .arg("--config")
@@ -188,13 +190,19 @@ impl Stage {
     }
 
     /// Looks again and again until it is so.
-    pub fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+    pub fn wait_for(&self, what: &str, is_so: impl FnMut() -> bool) {
+        self.wait_long_for(what, PATIENCE, is_so);
+    }
+
+    /// The same for what takes its time.
+    pub fn wait_long_for(&self, what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_so() {
-            let log = self.read("log");
-            let tail = log.lines().rev().take(15).collect::<Vec<_>>();
-            let status = self.pieme(&["status"]).stdout;
-            assert!(started.elapsed() < PATIENCE, "waited in vain for {what}\n{status}\n{}", tail.join("\n"));
+            if started.elapsed() >= patience {
+                let log = self.read("log");
+                let tail = log.lines().rev().take(15).collect::<Vec<_>>();
+                panic!("waited in vain for {what}\n{}\n{}", self.pieme(&["status"]).stdout, tail.join("\n"));
+            }
             std::thread::park_timeout(Duration::from_millis(30));
         }
     }

@@ -70,7 +70,7 @@ fn the_example_of_the_manual_is_a_task() {
     scene.write("hotels", "template.json", TEMPLATE);
     let folder = scene.read().unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(folder.script.steps.len(), 2);
-    assert_eq!(folder.template.as_deref(), Some(TEMPLATE));
+    assert_eq!(folder.template.map(|it| it.text()).as_deref(), Some(TEMPLATE));
     assert_eq!(
         folder.notes,
         [

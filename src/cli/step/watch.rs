@@ -37,8 +37,12 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(folder: &TaskFolder) -> Result<Watch, String> {
-        let template =
-            folder.template.as_deref().map(Template::from_json).transpose().map_err(|error| error.to_string())?;
+        let template = folder
+            .template
+            .as_ref()
+            .map(|it| Template::from_json(&it.text()))
+            .transpose()
+            .map_err(|error| error.to_string())?;
         Ok(Watch {
             template: template.map(Rc::new),
             names: folder.task.columns.clone(),

@@ -8,16 +8,26 @@
 
 mod power;
 mod vitals;
+mod slots;
 mod writer;
 
 mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
 mod p06_damage;
+mod p08_restart;
+mod p09_missed;
+mod p10_daylight;
+mod p11_clock;
+mod p12_overlap;
+mod p13_p14_many;
 mod p15_orphans;
 mod p16_hostile_site;
 mod p17_watchdog;
+mod p18_stop;
+mod p19_poison;
 mod p20_leaks;
+mod p21_silence;
 mod p26_sealed;
 mod p27_unit;
 

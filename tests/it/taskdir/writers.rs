@@ -107,7 +107,7 @@ fn a_template_is_replaced_whole_and_keeps_the_files_mode() {
     let file = scene.dir("hotels").join("template.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).expect("our own file");
     taskdir::write_template(&scene.dir("hotels"), super::TEMPLATE).expect("written");
-    assert_eq!(scene.read().expect("a task").template.as_deref(), Some(super::TEMPLATE));
+    assert_eq!(scene.read().expect("a task").template.map(|it| it.text()).as_deref(), Some(super::TEMPLATE));
     assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o664);
     assert_eq!(files(&scene), ["task.toml", "template.json"]);
 }

@@ -1,0 +1,99 @@
+//! `pieme pause`: the schedule leaves tasks alone; by the daemon when there is one, otherwise in the store itself.
+
+use chrono::Utc;
+
+use crate::config::Config;
+use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::lock::StateLock;
+use crate::model::TaskName;
+use crate::store::Store;
+
+use super::{Complaint, Done, exit, out, task_name};
+
+/// Leave tasks alone until `pieme resume`; a run under way goes on
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
+pub struct Args {
+    #[arg(required = true, value_name = "TASK")]
+    tasks: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    set(config, &args.tasks, true, args.json)
+}
+
+/// Pauses or resumes all of the tasks, or none where one of them is not there.
+pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> Done {
+    let names = tasks.iter().map(|task| task_name(task)).collect::<Result<Vec<TaskName>, _>>()?;
+    if let Some(unknown) = names.iter().find(|name| !config.tasks.join(name.as_str()).is_dir()) {
+        return Err(Complaint::new(exit::USAGE, super::no_such_task(config, unknown)));
+    }
+    if StateLock::is_taken(&config.lock()) {
+        by_daemon(config, &names, paused)?
+    } else {
+        from_here(config, &names, paused)?
+    }
+    if json {
+        let tasks: Vec<_> = names.iter().map(|task| serde_json::json!({ "task": task, "paused": paused })).collect();
+        out::json(&serde_json::json!({ "tasks": tasks }));
+    } else {
+        for name in &names {
+            out::say(if paused {
+                format!(
+                    "{name} is paused: the schedule leaves it alone until `pieme resume {name}`; `pieme run {name}` still runs it"
+                )
+            } else {
+                format!("{name} is resumed; `pieme status {name}` says when it runs next")
+            });
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Complaint> {
+    let socket = config.control_socket();
+    let silent = |error: &dyn std::fmt::Display| {
+        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| silent(&error))?;
+    for name in names {
+        let task = name.clone();
+        let request = if paused { Request::Pause { task } } else { Request::Resume { task } };
+        let mut answer = Err(silent(&"it hung up"));
+        let asked = control::ask(&socket, &request, |reply| {
+            answer = match reply {
+                Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
+                Reply::Done => Ok(()),
+                Reply::Queued
+                | Reply::Started { .. }
+                | Reply::Trace(_)
+                | Reply::Ended(_)
+                | Reply::Collected(_)
+                | Reply::Progress { .. } => Err(silent(&"it answers something else")),
+            };
+        });
+        runtime.block_on(asked).map_err(|error| silent(&error))?;
+        answer?;
+    }
+    Ok(())
+}
+
+fn from_here(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Complaint> {
+    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
+    std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
+    let _lock = StateLock::take(&config.lock()).map_err(|error| Complaint::new(exit::TEMPORARY, error.to_string()))?;
+    let mut store = Store::open(&config.store)?;
+    for name in names {
+        // One that no daemon has seen yet; a folder that cannot be read can be paused all the same.
+        let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
+        store.remember_task(name, folder.and_then(|it| it.task.title).as_deref(), Utc::now())?;
+        store.set_paused(name, paused)?;
+        if paused {
+            store.set_next_due(name, None)?;
+        }
+    }
+    Ok(())
+}

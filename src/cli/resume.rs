@@ -1,0 +1,20 @@
+//! `pieme resume`: paused tasks run on their schedule again, from the next time that it names.
+
+use crate::config::Config;
+
+use super::{Done, pause};
+
+/// Let paused tasks run on their schedule again
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  pieme resume hotels\n  pieme resume hotels flats --json")]
+pub struct Args {
+    #[arg(required = true, value_name = "TASK")]
+    tasks: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    pause::set(config, &args.tasks, false, args.json)
+}

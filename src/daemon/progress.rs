@@ -1,0 +1,92 @@
+//! How far the runs under way are, for `pieme status`. Not in the store: a run of a page or two writes nothing until its end.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{RunId, TaskName};
+
+/// A run under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub task: TaskName,
+    pub run: RunId,
+    pub started_at: DateTime<Utc>,
+    /// Pages that its rows come from.
+    pub pages: u32,
+    pub rows: u64,
+    /// What its robot did last.
+    pub step: Option<String>,
+}
+
+/// All runs under way, told by those who hear their children.
+#[derive(Clone, Default)]
+pub struct Board(Arc<Mutex<BTreeMap<RunId, Progress>>>);
+
+impl Board {
+    /// A run goes on the board, and off it when what is returned is dropped.
+    pub fn enter(&self, run: RunId, task: TaskName, started_at: DateTime<Utc>) -> Entry {
+        self.lock().insert(run, Progress { task, run, started_at, pages: 0, rows: 0, step: None });
+        Entry { board: self.clone(), run }
+    }
+
+    pub fn all(&self) -> Vec<Progress> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Progress>> {
+        // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A run's line on the board.
+pub struct Entry {
+    board: Board,
+    run: RunId,
+}
+
+impl Entry {
+    pub fn so_far(&self, pages: u32, rows: u64) {
+        self.change(|line| (line.pages, line.rows) = (pages, rows));
+    }
+
+    pub fn step(&self, verb: &str) {
+        // Every verb is short; what a child sends need not be one.
+        let verb: String = verb.chars().take(20).collect();
+        self.change(|line| line.step = Some(verb));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Progress)) {
+        if let Some(line) = self.board.lock().get_mut(&self.run) {
+            change(line);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.board.lock().remove(&self.run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_on_the_board_while_it_goes() {
+        let board = Board::default();
+        let task = TaskName::new("hotels").expect("a name");
+        let entry = board.enter(RunId::new(), task, DateTime::UNIX_EPOCH);
+        entry.so_far(1, 12);
+        entry.so_far(2, 20);
+        entry.step("paginate");
+        let all = board.all();
+        assert_eq!((all[0].pages, all[0].rows, all[0].step.as_deref()), (2, 20, Some("paginate")));
+        drop(entry);
+        assert_eq!(board.all(), []);
+    }
+}
