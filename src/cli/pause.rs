@@ -1,5 +1,7 @@
 //! `pieme pause`: the schedule leaves tasks alone; by the daemon when there is one, otherwise in the store itself.
 
+use std::time::Duration;
+
 use chrono::Utc;
 
 use crate::config::Config;
@@ -20,6 +22,9 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// A daemon that takes in ten thousand folders answers after some seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(config: &Config, args: Args) -> Done {
     set(config, &args.tasks, true, args.json)
@@ -58,12 +63,11 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| silent(&error))?;
     for name in names {
         let task = name.clone();
         let request = if paused { Request::Pause { task } } else { Request::Resume { task } };
         let mut answer = Err(silent(&"it hung up"));
-        let asked = control::ask(&socket, &request, |reply| {
+        let asked = control::ask_blocking(&socket, &request, PATIENCE, |reply| {
             answer = match reply {
                 Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
                 Reply::Done => Ok(()),
@@ -75,7 +79,7 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
                 | Reply::Progress { .. } => Err(silent(&"it answers something else")),
             };
         });
-        runtime.block_on(asked).map_err(|error| silent(&error))?;
+        asked.map_err(|error| silent(&error))?;
         answer?;
     }
     Ok(())

@@ -119,12 +119,8 @@ fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
             going.extend(runs.into_iter().map(|run| (run.task.clone(), run)));
         }
     };
-    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        // The table is the store's; this is a courtesy that nobody waits for long.
-        let _ = runtime.block_on(async {
-            tokio::time::timeout(PATIENCE, control::ask(&config.control_socket(), &Request::Progress, hear)).await
-        });
-    }
+    // The table is the store's; this is a courtesy that nobody waits for long.
+    let _ = control::ask_blocking(&config.control_socket(), &Request::Progress, PATIENCE, hear);
     going
 }
 

@@ -1,7 +1,8 @@
 //! The daemon's socket: how `pieme` asks a running daemon for something. One JSON line in, JSON lines out.
 
-use std::io;
+use std::io::{self, BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net;
 use std::path::Path;
 use std::time::Duration;
 
@@ -133,6 +134,25 @@ pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) 
     let mut lines = BufReader::new(read).lines();
     while let Some(line) = lines.next_line().await? {
         hear(serde_json::from_str(&line)?);
+    }
+    Ok(())
+}
+
+/// As [`ask`], from a thread that may block; nobody waits longer than `patience` for the next reply.
+pub fn ask_blocking(
+    socket: &Path,
+    request: &Request,
+    patience: Duration,
+    mut hear: impl FnMut(Reply),
+) -> io::Result<()> {
+    let mut stream = net::UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    for line in io::BufReader::new(stream).lines() {
+        hear(serde_json::from_str(&line?)?);
     }
     Ok(())
 }
