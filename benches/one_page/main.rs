@@ -11,7 +11,6 @@ mod fed;
 #[path = "../crawl/server.rs"]
 mod server;
 
-use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -78,9 +77,9 @@ fn most_memory() -> u64 {
 }
 
 fn measured(command: &mut Command) -> (Duration, u64) {
-    let child = command.stdout(Stdio::piped()).spawn().expect("the benchmark itself");
-    let line = BufReader::new(child.stdout.expect("a pipe")).lines().next().expect("a line").expect("text");
-    let (cpu, memory) = line.split_once(' ').expect("two numbers");
+    let said = command.output().expect("the benchmark itself").stdout;
+    let said = String::from_utf8_lossy(&said);
+    let (cpu, memory) = said.trim().split_once(' ').expect("two numbers");
     (Duration::from_micros(cpu.parse().expect("a number")), memory.parse().expect("a number"))
 }
 

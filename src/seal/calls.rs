@@ -133,7 +133,7 @@ fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
         // A process that panics ends itself.
         (libc::SYS_tgkill, vec![is(0, own)?]),
         (libc::SYS_prctl, vec![is(0, libc::PR_SET_NAME as u64)?]),
-        (libc::SYS_ioctl, vec![is(1, libc::FIONBIO as u64)?]),
+        (libc::SYS_ioctl, vec![is(1, libc::FIONBIO)?]),
         // Over a connection that it has, not to an address: a first packet with data could open another.
         (libc::SYS_sendto, vec![has_not(3, opening)?, is(4, 0)?]),
         // Limits can be read.

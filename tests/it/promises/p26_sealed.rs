@@ -128,6 +128,9 @@ impl Drop for End {
     }
 }
 
+/// What is tried, and whether it can be done.
+type Probe<'p> = (&'static str, Box<dyn Fn() -> bool + 'p>);
+
 fn probe(sealed: bool) {
     let place = PathBuf::from(std::env::var_os(PLACE).expect("it is told"));
     let victim: i32 = std::env::var(VICTIM).expect("it is told").parse().expect("a number");
@@ -140,7 +143,7 @@ fn probe(sealed: bool) {
         seal::late(&assignment().task, std::os::unix::process::parent_id()).expect("this machine can seal");
     }
     let at = |name: &str| place.join(name);
-    let probes: Vec<(&str, Box<dyn Fn() -> bool>)> = vec![
+    let probes: Vec<Probe<'_>> = vec![
         ("reads /etc/passwd", Box::new(|| fs::read("/etc/passwd").is_ok())),
         ("reads another task's secret", Box::new(|| fs::read(at("sibling")).is_ok())),
         ("reads through a link", Box::new(|| fs::read(at("link")).is_ok())),
