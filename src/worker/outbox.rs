@@ -13,14 +13,15 @@ static WAITING: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 const MOST_BYTES: usize = 32 << 10;
 
-/// Says a message, a trace line within a moment and everything else at once. With nobody listening there is nothing left to do,
+/// Says a message: how far the run is within a moment, and everything else at once. With nobody listening there is nothing left to do,
 /// and the process ends.
 pub fn say(message: &Message, raw: &[u8]) {
     let mut waiting = lock();
     if wire::write(&mut *waiting, message, raw).is_err() {
         std::process::exit(1);
     }
-    if !matches!(message, Message::Trace(_)) || waiting.len() >= MOST_BYTES {
+    let can_wait = matches!(message, Message::Trace(_) | Message::SoFar { .. });
+    if !can_wait || waiting.len() >= MOST_BYTES {
         send(&mut waiting);
     }
 }
