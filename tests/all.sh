@@ -16,6 +16,8 @@ missing=()
 for pair in "${needed[@]}"; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
+# A run trusts the authorities of this machine; without any it trusts nobody.
+[ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 [ "${#missing[@]}" -eq 0 ] || install "${missing[@]}"
 
 # For the tests that set a daemon's clock.

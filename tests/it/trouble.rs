@@ -170,3 +170,32 @@ fn a_damaged_database_is_reported_and_never_made_anew() {
     assert!(said.stderr.contains("pieme.db"), "{}", said.stderr);
     assert!(stage.read("state/pieme.db").starts_with("this is not"), "it was left alone");
 }
+
+/// A sealed run can read the authorities' certificates: what it objects to is this one.
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_tls() {
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    use tokio_rustls::rustls::{ServerConfig, ServerConnection, crypto};
+
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder_with_provider(std::sync::Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|it| it.with_no_client_auth().with_single_cert(vec![own.cert.der().clone()], key));
+    let config = std::sync::Arc::new(config.expect("a server of its own"));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut connection = ServerConnection::new(std::sync::Arc::clone(&config)).expect("a connection");
+            // The other side hangs up in the middle, which is what the test is about.
+            let _ = connection.complete_io(&mut stream);
+        }
+    });
+    let stage = Stage::new();
+    let fetch = "[fetch]\nallow_private = true\nretries = 0\nrobots_txt = false\n";
+    stage.write("tasks/unsafe/task.toml", &format!("url = \"https://localhost:{port}/\"\n{fetch}"));
+    let said = stage.pieme(&["run", "unsafe"]);
+    assert!(said.stdout.contains("failed (tls)"), "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("invalid peer certificate"), "{}", said.stdout);
+}
