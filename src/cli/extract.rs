@@ -68,8 +68,7 @@ impl Found {
     fn show(&self, as_json: bool) {
         let (similarity, rows) = (self.extraction.similarity, self.extraction.table.rows.len());
         if as_json {
-            let mut value =
-                json!({ "similarity": similarity, "rows": rows, "records": self.extraction.table.records() });
+            let mut value = json!({ "similarity": similarity, "likeness": self.extraction.likeness, "rows": rows, "records": self.extraction.table.records() });
             if let Some(name) = &self.name {
                 value["template"] = json!(name);
             }
@@ -82,7 +81,7 @@ impl Found {
     }
 }
 
-fn read_template(file: &Path) -> Result<Template, Complaint> {
+pub fn read_template(file: &Path) -> Result<Template, Complaint> {
     let path = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;

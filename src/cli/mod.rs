@@ -18,6 +18,7 @@ mod out;
 mod pager;
 mod pause;
 mod records;
+mod replay;
 mod resume;
 mod run;
 mod said;
@@ -76,6 +77,7 @@ enum Verb {
     Gc(gc::Args),
     Learn(learn::Args),
     Extract(extract::Args),
+    Replay(replay::Args),
     Explain(explain::Args),
     Pager(pager::Args),
     Forms(forms::Args),
@@ -102,6 +104,7 @@ pub fn main() -> ExitCode {
         Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
+        Verb::Replay(args) => replay::run(args),
         Verb::Explain(args) => explain::run(config, args),
         Verb::Pager(args) => pager::run(args),
         Verb::Forms(args) => forms::run(args),
@@ -186,9 +189,12 @@ fn reader(config: &Config) -> Result<Store, Complaint> {
 
 /// Reads a page from a file.
 fn read_page(path: &Path) -> Result<Tree, Complaint> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))?;
-    Ok(Tree::parse(&charset::decode(&bytes, None).text))
+    Ok(Tree::parse(&charset::decode(&read_bytes(path)?, None).text))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Complaint> {
+    std::fs::read(path)
+        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))
 }
 
 /// The address that a saved page is from, as typed.

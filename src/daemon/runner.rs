@@ -31,8 +31,8 @@ use super::turns::{Given, Turns};
 
 /// The child reports its own time-out; this much later it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(3);
-/// Past runs that the child is told about.
-const PAST_RUNS: u32 = 20;
+/// Good runs that the child is told about.
+const PAST_RUNS: u32 = 8;
 
 /// Everything that running a task needs.
 #[derive(Clone)]
@@ -120,7 +120,7 @@ impl Runner {
     /// The order for the child, and a folder that is there for as long as it runs.
     async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
-        let past = self.keeper.ask(move |store| store.past(&name, PAST_RUNS)).await.map_err(store_trouble)?;
+        let past = self.keeper.ask(move |store| store.good(&name, PAST_RUNS)).await.map_err(store_trouble)?;
         let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
         let scratch = match folder.task.fetch.engine {
             Engine::Http => None,

@@ -7,7 +7,7 @@ use crate::induce::fit::fit;
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
 use crate::induce::{mixture, table};
-use crate::model::{Column, Row, Table};
+use crate::model::{Column, Likeness, Row, Table};
 use crate::page::Tree;
 use crate::page::tokens::Span;
 
@@ -16,6 +16,8 @@ use crate::page::tokens::Span;
 pub struct Extraction {
     /// In [0, 1]: how much of the template the page's rows still show.
     pub similarity: f64,
+    /// The same, taken apart.
+    pub likeness: Likeness,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
 }
@@ -49,7 +51,7 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
         .map(|(index, template)| Standing { index, extraction: laid_over(template, &view, &template.every_column()) })
         .collect();
     let worth = |it: &Standing| {
-        let Extraction { similarity, table } = &it.extraction;
+        let Extraction { similarity, table, .. } = &it.extraction;
         let cells: usize = table.rows.iter().map(|row| row.cells.iter().flatten().count()).sum();
         (*similarity >= THRESHOLD, similarity * (1.0 + cells as f64).ln())
     };
@@ -63,7 +65,7 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
 fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extraction {
     let Some(mut best) = fit(template, view) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
-        return Extraction { similarity: 0.0, table: Table { columns, rows: Vec::new() } };
+        return Extraction { similarity: 0.0, likeness: Likeness::NONE, table: Table { columns, rows: Vec::new() } };
     };
     let mut found = table(view, template, best.variant, columns, &best.rows, &mut best.paths);
     let others = mixture::others(template, view, &best);
@@ -78,7 +80,7 @@ fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extract
         rows.sort_by_key(|(place, _)| *place);
         found.rows = rows.into_iter().map(|(_, row)| row).collect();
     }
-    Extraction { similarity: best.similarity, table: found }
+    Extraction { similarity: best.likeness.similarity(), likeness: best.likeness, table: found }
 }
 
 impl Extraction {
@@ -96,6 +98,12 @@ pub fn visible(table: &Table, template: &Template) -> Table {
         columns: shown.iter().map(|&i| table.columns[i].clone()).collect(),
         rows: table.rows.iter().map(row).collect(),
     }
+}
+
+/// Of each column that is not hidden: whether it is a text of the page, not an attribute.
+pub fn shown_texts(template: &Template) -> impl Iterator<Item = bool> {
+    let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden);
+    shown.map(|(i, _)| template.variants.iter().any(|variant| variant.reads_text(i)))
 }
 
 /// The table under the names that a person gave: the first `[[column]]` names the first column, and so on.

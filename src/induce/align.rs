@@ -32,6 +32,10 @@ const TYPE: f64 = 0.3;
 const NOT_THE_LABEL: f64 = 0.35;
 const GAP: f64 = 0.45;
 
+/// What a value counts whose path is new: half (learn-notes 2.5), and more where the site has only put something around it.
+const NEW_PATH: f64 = 0.5;
+const SAME_CLASSES: f64 = 0.9;
+
 /// Rows laid out: for each row, for each column, which of its leaves.
 pub struct Alignment {
     pub columns: Vec<Profile>,
@@ -173,14 +177,19 @@ impl Aligner {
         cells
     }
 
-    /// How well a row fits, 0 to 1: the harmonic mean of what was found of the template (half credit where the path is new)
-    /// and what was explained of the row.
-    pub fn quality(&self, row: &[Leaf], cells: &[Option<usize>]) -> f64 {
+    /// How well a row fits, 0 to 1: the harmonic mean of what was found of the template (half credit where the path is new,
+    /// more where the element wears the classes that it wore) and what was explained of the row.
+    pub fn quality(&self, row: &[Leaf], cells: &[Option<usize>], paths: &Paths) -> f64 {
         let mut found = 0.0;
         let mut matched = 0;
         for (column, cell) in self.columns.iter().zip(cells) {
             if let Some(leaf) = cell {
-                let credit = if column.path_share(row[*leaf].path).is_some() { 1.0 } else { 0.5 };
+                let leaf = &row[*leaf];
+                let credit = match column.path_share(leaf.path) {
+                    Some(_) => 1.0,
+                    None if paths.ends_alike(leaf.class_path, column.main_class_path()) => SAME_CLASSES,
+                    None => NEW_PATH,
+                };
                 found += credit * f64::from(column.count);
                 matched += 1;
             }

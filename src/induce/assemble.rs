@@ -6,7 +6,7 @@ use super::align::Alignment;
 use super::features::sample;
 use super::find::{RowSet, View};
 use super::leaf::{Leaf, LeafKind, PathId, Paths};
-use super::template::{Element, Part, Slot, Variant, slots_used};
+use super::template::{Element, Own, Part, Slot, Variant, slots_used};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
@@ -43,7 +43,18 @@ pub fn variant(
     let parts = builder.parts(0, slots.len(), 0, 1.0);
     let sources = Vec::new();
     let repeats = repeats.iter().map(|&path| paths.print(path)).collect();
-    Variant { finder: set.finder, rows: set.rows.len() as u32, floor: 0.5, repeats, parts, slots, sources, rule: None }
+    Variant {
+        finder: set.finder,
+        rows: set.rows.len() as u32,
+        floor: 0.5,
+        own: Own::default(),
+        header: Vec::new(),
+        repeats,
+        parts,
+        slots,
+        sources,
+        rule: None,
+    }
 }
 
 struct Builder<'a> {

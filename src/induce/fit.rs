@@ -10,13 +10,16 @@ use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{Finder, View, row_sets};
+use super::header;
 use super::layout::{self, Above};
 use super::leaf::{Leaf, MAX_LEAVES, PathId, Paths};
 use super::offset;
+use super::places::Places;
 use super::profile::Profile;
 use super::repeat;
 use super::similarity;
-use super::template::{Part, Template, Variant};
+use super::template::{Own, Part, Template, Variant};
+use crate::model::Likeness;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
@@ -26,6 +29,12 @@ const MIN_QUALITY: f64 = 0.5;
 const MIN_SCANNED: f64 = 0.6;
 /// The scan must be this much better than the best list, for it knows nothing of lists.
 const SCAN_BONUS: f64 = 1.2;
+/// What a row loses whose values have all moved: a table with other columns fits as well otherwise.
+const MOVED: f64 = 0.5;
+/// What rows of a table count that none of the names stand above.
+const FOREIGN_HEADER: f64 = 0.25;
+/// Rows that wear the row's class, this share of as many as there were: then they are the list, whatever else fits.
+const ENOUGH: f64 = 0.34;
 /// Row sets that are laid out in full, after a look at a few rows of each.
 const MAX_LAID_OUT: usize = 12;
 const GLANCE: usize = 6;
@@ -38,9 +47,28 @@ pub struct Fit {
     pub variant: usize,
     pub rows: Vec<LaidRow>,
     pub similarity: f64,
+    pub likeness: Likeness,
     gain: f64,
     /// Path numbers of the rows' leaves.
     pub paths: Paths,
+}
+
+/// Rows that fit so well by paths, which have no classes, are built as they were.
+const SAME_FIT: f64 = 0.95;
+
+/// What is there of what was, at most all.
+fn share(now: f64, own: f64) -> f64 {
+    if own > 0.0 { (now / own).min(1.0) } else { now }
+}
+
+/// What the rows that a variant was made of look like under it.
+pub fn own(variant: &Variant, view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> Own {
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let fitter = Fitter::knowing(variant, view, std::mem::take(paths));
+    let own =
+        Own { similarity: similarity::of_rows(&view.tokens, variant, &spans), quality: fitter.mean_quality(rows) };
+    *paths = fitter.paths;
+    own
 }
 
 /// Lays every variant over the page and keeps the one that gains most.
@@ -64,7 +92,7 @@ fn fit_directly(variant: &Variant, index: usize, view: &View<'_>) -> Option<Fit>
     let (gain, rows) = direct::rows(&mut fitter, variant)?;
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
     let similarity = similarity::of_rows(&view.tokens, variant, &spans);
-    Some(Fit { variant: index, rows, similarity, gain, paths: fitter.paths })
+    Some(fitter.done(variant, index, rows, similarity, gain))
 }
 
 fn most_gained(fits: impl Iterator<Item = Fit>) -> Option<Fit> {
@@ -97,12 +125,15 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     let mut best: (f64, Vec<Span>) = (0.0, Vec::new());
     for &(_, _, i) in &glances {
         let (gain, rows) = fitter.gain(&sets[i], variant.floor);
+        let gain = gain * fitter.set_weight(variant, &rows);
         if gain > best.0 {
             best = (gain, rows);
         }
     }
     let (gain, rows) = fitter.scan(variant);
-    if gain > best.0 * SCAN_BONUS {
+    let gain = gain * fitter.set_weight(variant, &rows);
+    let are_enough = rows.len() >= 2 && rows.len() as f64 >= ENOUGH * f64::from(variant.rows);
+    if gain > best.0 * SCAN_BONUS || are_enough && !fitter.wear_class(variant, &best.1) {
         best = (gain, rows);
     }
     if variant.finder.reads_tokens() {
@@ -119,7 +150,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     };
     let headings = layout::headings(view, &rows);
     let rows = rows.into_iter().zip(headings).map(|(row, above)| fitter.lay(row, above)).collect();
-    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+    fitter.done(variant, index, rows, similarity, gain)
 }
 
 /// Those of the given stretches that fit a variant at least so well, laid out.
@@ -129,7 +160,7 @@ pub fn rows_under(variant: &Variant, index: usize, view: &View<'_>, spans: &[Spa
     let similarity = similarity::of_rows(&view.tokens, variant, &rows);
     let headings = layout::headings(view, &rows);
     let rows = rows.into_iter().zip(headings).map(|(row, heading)| fitter.lay(row, heading)).collect();
-    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+    fitter.done(variant, index, rows, similarity, gain)
 }
 
 /// Rows that a person's rule gives are rows, however well they fit.
@@ -174,6 +205,10 @@ struct Fitter<'v, 't> {
     view: &'v View<'t>,
     aligner: Aligner,
     repeats: Vec<PathId>,
+    places: Places,
+    /// The names above the columns, and of each table that was looked at: how many of them stand above it.
+    header: Vec<String>,
+    headers: HashMap<NodeId, f64>,
     paths: Paths,
     qualities: HashMap<Span, f64>,
     /// Rows as they were read, where they are few and each is asked for again.
@@ -192,7 +227,19 @@ impl<'v, 't> Fitter<'v, 't> {
     fn knowing(variant: &Variant, view: &'v View<'t>, mut paths: Paths) -> Fitter<'v, 't> {
         let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
         let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
-        Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new(), kept: None }
+        let places = Places::new(&variant.slots, &mut paths);
+        let (header, headers) = (variant.header.clone(), HashMap::new());
+        Fitter {
+            view,
+            aligner: Aligner::new(columns),
+            repeats,
+            places,
+            header,
+            headers,
+            paths,
+            qualities: HashMap::new(),
+            kept: None,
+        }
     }
 
     fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
@@ -224,12 +271,40 @@ impl<'v, 't> Fitter<'v, 't> {
             return 0.0;
         }
         let cells = self.aligner.align(leaves, &mut self.paths);
-        self.aligner.quality(leaves, &cells)
+        self.aligner.quality(leaves, &cells, &self.paths)
+    }
+
+    /// … where its values stand among more or fewer than they stood, less.
+    fn placed(&mut self, span: Span, cells: &[Option<usize>], quality: f64) -> f64 {
+        let moved = self.places.moved(&self.view.tokens, span, cells, &mut self.paths);
+        quality * (1.0 - MOVED * moved)
     }
 
     /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
     fn most_leaves(&self) -> usize {
         self.aligner.columns.len() * 3
+    }
+
+    /// The rows are laid out; nothing more is asked of the page.
+    fn done(mut self, variant: &Variant, index: usize, rows: Vec<LaidRow>, similarity: f64, gain: f64) -> Fit {
+        let fit = (!rows.is_empty()).then(|| share(self.mean_quality(&rows), variant.own.quality));
+        let places = self.places.kept(&self.view.tokens, &rows, &mut self.paths);
+        let mut tags = share(similarity, variant.own.similarity);
+        // Where everything else is as it was, only the classes have new names.
+        if tags < 1.0 && fit.is_some_and(|fit| fit >= SAME_FIT) && places >= SAME_FIT {
+            let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+            let bare = similarity::without_classes(&self.view.tokens, variant, &spans);
+            tags = tags.max(share(bare, variant.own.similarity));
+        }
+        let header = rows.first().map_or(1.0, |row| self.header_over(row.span));
+        let likeness = Likeness { tags, fit, places, header };
+        Fit { variant: index, rows, similarity, likeness, gain, paths: self.paths }
+    }
+
+    fn mean_quality(&self, rows: &[LaidRow]) -> f64 {
+        let looked_at = sample(&rows.iter().collect::<Vec<_>>());
+        let total: f64 = looked_at.iter().map(|row| self.aligner.quality(&row.leaves, &row.cells, &self.paths)).sum();
+        total / looked_at.len().max(1) as f64
     }
 
     /// Nothing where there are too many leaves.
@@ -240,7 +315,8 @@ impl<'v, 't> Fitter<'v, 't> {
             return None;
         }
         let cells = self.aligner.align(&leaves, &mut self.paths);
-        Some((self.aligner.quality(&leaves, &cells), leaves, cells))
+        let quality = self.aligner.quality(&leaves, &cells, &self.paths);
+        Some((self.placed(span, &cells, quality), leaves, cells))
     }
 
     /// Gain and mean quality as a few of the rows promise them.
@@ -250,6 +326,31 @@ impl<'v, 't> Fitter<'v, 't> {
         let gain: f64 = looked.iter().map(|quality| (quality - MIN_QUALITY).max(0.0)).sum();
         let share = rows.len() as f64 / looked.len() as f64;
         (gain * share, looked.iter().sum::<f64>() / looked.len() as f64)
+    }
+
+    /// How many of the names above the columns stand above this row; all where there were none.
+    fn header_over(&mut self, row: Span) -> f64 {
+        if self.header.is_empty() {
+            return 1.0;
+        }
+        let node = self.view.tokens.list[row.start as usize].node;
+        let Some(table) = header::table_of(self.view, node) else { return 0.0 };
+        let now = || header::kept(&self.header, &header::of_table(self.view, table));
+        *self.headers.entry(table).or_insert_with(now)
+    }
+
+    /// What a row's gain counts under the header that stands above it.
+    fn weight(&mut self, row: Span) -> f64 {
+        FOREIGN_HEADER + (1.0 - FOREIGN_HEADER) * self.header_over(row)
+    }
+
+    /// The same for a whole set. Children of one parent are no rows of several: those must be clearly more.
+    fn set_weight(&mut self, variant: &Variant, rows: &[Span]) -> f64 {
+        let Some(&first) = rows.first() else { return 1.0 };
+        let tree = self.view.tree();
+        let parent = |row: &Span| tree.parent(self.view.tokens.list[row.start as usize].node);
+        let is_scattered = variant.finder == Finder::Siblings && rows.iter().any(|row| parent(row) != parent(&first));
+        self.weight(first) / if is_scattered { SCAN_BONUS } else { 1.0 }
     }
 
     fn gain(&mut self, rows: &[Span], floor: f64) -> (f64, Vec<Span>) {
@@ -291,6 +392,14 @@ impl<'v, 't> Fitter<'v, 't> {
         (gain, kept)
     }
 
+    /// Does any of the rows wear one of the classes of the row's own element?
+    fn wear_class(&self, variant: &Variant, rows: &[Span]) -> bool {
+        let [Part::Element(root)] = variant.parts.as_slice() else { return true };
+        let tree = self.view.tree();
+        let known = |class: &str| root.classes.iter().any(|it| it == class);
+        rows.iter().any(|row| tree.classes(self.view.tokens.list[row.start as usize].node).any(known))
+    }
+
     /// The page as one record: of the elements like the row's own the one that fits best, the outermost of equals.
     fn fit_page(mut self, variant: &Variant, index: usize) -> Fit {
         let mut spans = self.like_root(variant);
@@ -310,7 +419,7 @@ impl<'v, 't> Fitter<'v, 't> {
         let is_record = quality >= variant.floor;
         let rows = rows.into_iter().filter(|_| is_record).map(|row| self.lay(row, Rc::default())).collect();
         let gain = (quality - MIN_QUALITY).max(0.0);
-        Fit { variant: index, rows, similarity, gain, paths: self.paths }
+        self.done(variant, index, rows, similarity, gain)
     }
 
     /// Elements with the tag of the row's own, and one of its classes where any has one: some are made for one page.

@@ -264,6 +264,14 @@ fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
     stop
 }
 
+/// What two paths share without their spans counts this much of what they share as written.
+const PLAIN: f64 = 0.9;
+
+/// A step that says how something looks, not what it is.
+pub fn is_dress(step: &str) -> bool {
+    step == "span" || is_inline(step)
+}
+
 pub fn is_inline(tag: &str) -> bool {
     matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
 }
@@ -363,6 +371,8 @@ pub struct Paths {
     list: Vec<(PathId, u32)>,
     /// Of each path: its steps.
     lengths: Vec<u32>,
+    /// Of each path: itself without steps that only dress up what they hold.
+    plain: Vec<PathId>,
 }
 
 impl Default for Paths {
@@ -375,6 +385,7 @@ impl Default for Paths {
             known: HashMap::new(),
             list: vec![(PathId::TOP, 0)],
             lengths: vec![0],
+            plain: vec![PathId::TOP],
         }
     }
 }
@@ -435,8 +446,18 @@ impl Paths {
         if id == next {
             self.list.push((above, step));
             self.lengths.push(self.length(above) + 1);
+            let (base, is_dress) = (self.plain(above), is_dress(&self.names[step as usize]));
+            self.plain.push(if is_dress { base } else { id });
+            if !is_dress && base != above {
+                self.plain[id.0 as usize] = self.below_step(base, step);
+            }
         }
         id
+    }
+
+    /// The path without bold, spans and the like.
+    fn plain(&self, path: PathId) -> PathId {
+        self.plain[path.0 as usize]
     }
 
     pub fn parse(&mut self, path: &str) -> PathId {
@@ -465,14 +486,32 @@ impl Paths {
         self.steps(path).join("/")
     }
 
-    /// What two paths could share at most, by their lengths alone.
-    pub fn most_overlap(&self, a: PathId, b: PathId) -> f64 {
-        let (a, b) = (self.length(a), self.length(b));
-        f64::from(a.min(b)) / f64::from(a.max(b).max(1))
+    /// Do both end in the same element, with classes that tell it from others?
+    pub fn ends_alike(&self, a: PathId, b: PathId) -> bool {
+        let last = |path: PathId| self.list[path.0 as usize].1;
+        a != PathId::TOP && b != PathId::TOP && last(a) == last(b) && self.names[last(a) as usize].contains('.')
     }
 
-    /// Shared steps at both ends, over the longer path's length.
+    /// What two paths could share at most, by their lengths alone.
+    pub fn most_overlap(&self, a: PathId, b: PathId) -> f64 {
+        let most = |a: u32, b: u32| f64::from(a.min(b)) / f64::from(a.max(b).max(1));
+        let plain = most(self.length(self.plain(a)), self.length(self.plain(b)));
+        most(self.length(a), self.length(b)).max(PLAIN * plain)
+    }
+
+    /// Shared steps at both ends, over the longer path's length. An editor's spans come and go: what the paths share without
+    /// them counts nearly as much.
     pub fn overlap(&self, a: PathId, b: PathId) -> f64 {
+        let (plain_a, plain_b) = (self.plain(a), self.plain(b));
+        let as_written = self.overlap_of(a, b);
+        if (plain_a, plain_b) == (a, b) {
+            as_written
+        } else {
+            as_written.max(PLAIN * self.overlap_of(plain_a, plain_b))
+        }
+    }
+
+    fn overlap_of(&self, a: PathId, b: PathId) -> f64 {
         let (long, short) = if self.length(a) < self.length(b) { (b, a) } else { (a, b) };
         let (longer, shorter) = (self.length(long), self.length(short));
         if longer == 0 {

@@ -26,6 +26,8 @@ mod describe;
 pub mod fit;
 pub mod similarity;
 mod offset;
+mod places;
+mod header;
 pub mod adjust;
 pub mod mixture;
 pub mod rule;
@@ -232,6 +234,9 @@ fn teach_by(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Tabl
     let rows: Vec<LaidRow> = laid.map(lay).collect();
     let Columns { hidden, mut made } = columns::find(view, &mut variant, &rows, paths);
     variant.floor = fit::floor(&variant, view, &rows, paths);
+    variant.own = fit::own(&variant, view, &rows, paths);
+    variant.header = header::of(view, &set.rows);
+    places::note(&view.tokens, &mut variant.slots, &rows, paths);
     let names = names::guess(view, &variant, &rows, &hidden);
     let template = Template::new(variant, names, &hidden);
     let filler = Filler::new(&template.variants[0].sources, paths);

@@ -76,7 +76,7 @@ fn row_at(tokens: &Tokens<'_>, template: &[Mark<'_>], start: usize, window: usiz
 mod tests {
     use super::*;
     use crate::induce::find::{Finder, View};
-    use crate::induce::template::{Element, Part};
+    use crate::induce::template::{Element, Own, Part};
     use crate::induce::{LearnOptions, Method, fit, leaf, learn, similarity};
     use crate::page::Tree;
 
@@ -112,6 +112,8 @@ mod tests {
             finder: Finder::Cycles,
             rows: 3,
             floor: 0.5,
+            own: Own::default(),
+            header: Vec::new(),
             repeats: Vec::new(),
             parts,
             slots: Vec::new(),

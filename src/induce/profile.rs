@@ -138,6 +138,7 @@ impl Profile {
             class_paths: print(&self.class_paths),
             values,
             types: bounded(self.types.clone()),
+            beside: None,
         }
     }
 }

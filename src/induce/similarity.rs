@@ -6,20 +6,36 @@ use foldhash::HashSet;
 
 use super::features::sample;
 use super::lcs;
-use super::leaf::class_step;
+use super::leaf::{class_step, is_dress};
 use super::template::{Part, Variant};
+use crate::model::SIMILARITY_LINE;
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};
 use crate::page::{Name, NodeId, Tree};
 
 /// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
 /// pages of the same template and rejects 98 % of pages of other sites (learn-notes 3).
-pub const THRESHOLD: f64 = 0.7;
+pub const THRESHOLD: f64 = SIMILARITY_LINE;
 
 /// Tokens of a row that are compared; longer rows are cut.
 const MAX_TOKENS: usize = 400;
 
 /// Mean over the rows of |LCS(template, row)| / |template|. In [0, 1]; 0 without rows.
 pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
+    compared(tokens, variant, rows, Classes::Count)
+}
+
+/// The same where classes say nothing: a build of the site has given them new names.
+pub fn without_classes(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
+    compared(tokens, variant, rows, Classes::Ignored)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Classes {
+    Count,
+    Ignored,
+}
+
+fn compared(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span], classes: Classes) -> f64 {
     let mut template = Vec::new();
     flatten(&variant.parts, &mut template);
     template.truncate(MAX_TOKENS);
@@ -27,7 +43,7 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     if rows.is_empty() || template.is_empty() {
         return 0.0;
     }
-    let mut looks = Looks::new(tokens.tree, variant, template);
+    let mut looks = Looks::new(tokens.tree, variant, template, classes);
     let length = looks.template.len() as f64;
     let ratio = |&row: &Span| looks.common(tokens.slice(row)) as f64 / length;
     rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
@@ -44,6 +60,9 @@ pub(super) enum Mark<'a> {
 pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     for part in parts {
         match part {
+            Part::Element(element) if element.classes.is_empty() && is_dress(&element.tag) => {
+                flatten(&element.parts, marks);
+            }
             Part::Element(element) => {
                 marks.push(Mark::Open(&element.tag, &element.classes));
                 flatten(&element.parts, marks);
@@ -96,6 +115,7 @@ impl<'a> Sought<'a> {
 struct Looks<'t> {
     tree: &'t Tree,
     variant: &'t Variant,
+    classes: Classes,
     template: Vec<Sought<'t>>,
     known_steps: OnceCell<HashSet<&'t str>>,
     seen: Vec<Look<'t>>,
@@ -115,9 +135,9 @@ struct Look<'t> {
 const MAX_LOOKS: usize = 64;
 
 impl<'t> Looks<'t> {
-    fn new(tree: &'t Tree, variant: &'t Variant, template: Vec<Mark<'t>>) -> Looks<'t> {
+    fn new(tree: &'t Tree, variant: &'t Variant, template: Vec<Mark<'t>>, classes: Classes) -> Looks<'t> {
         let template = template.into_iter().map(Sought::new).collect();
-        Looks { tree, variant, template, known_steps: OnceCell::new(), seen: Vec::new(), places: Vec::new() }
+        Looks { tree, variant, classes, template, known_steps: OnceCell::new(), seen: Vec::new(), places: Vec::new() }
     }
 
     /// Length of the longest common subsequence of the template and the row.
@@ -143,6 +163,7 @@ impl<'t> Looks<'t> {
         for (j, sought) in self.template.iter().enumerate() {
             let same = sought.names(self.tree, token)
                 && (!is_open
+                    || self.classes == Classes::Ignored
                     || is_first && sought.classes.is_empty()
                     || sought.is_worn(self.tree, token.node)
                     || self.is_at_home(token.node));

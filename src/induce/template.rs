@@ -37,6 +37,12 @@ pub struct Variant {
     pub rows: u32,
     /// A row belongs to the list when it fits at least this well.
     pub floor: f64,
+    /// What the rows that it was learned from looked like under it.
+    #[serde(default)]
+    pub own: Own,
+    /// The names above the columns, where the list is a table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub header: Vec<String>,
     /// Paths of elements that make lists inside the row, the innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,
@@ -48,6 +54,20 @@ pub struct Variant {
     /// How a person said the rows are found; by default the page's own lists are looked through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
+}
+
+/// The measure of later pages: rows that differ among themselves never fit their template wholly.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Own {
+    pub similarity: f64,
+    pub quality: f64,
+}
+
+/// Of templates that were written before it was measured.
+impl Default for Own {
+    fn default() -> Own {
+        Own { similarity: 1.0, quality: 1.0 }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,6 +108,18 @@ pub struct Slot {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<(String, u32)>,
     pub types: Vec<(u8, u32)>,
+    /// Where other slots have the same path, and only their order tells them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// How many elements every row has at a slot's path, empty ones included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    pub elements: u32,
+    /// The same of its path with classes, where all rows have as many of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classed: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -198,6 +230,12 @@ impl Source {
 }
 
 impl Variant {
+    /// Is the column made of what a reader sees?
+    pub fn reads_text(&self, column: usize) -> bool {
+        let source = self.sources.get(column).and_then(Option::as_ref);
+        source.is_some_and(|it| it.slots().iter().all(|&slot| self.slots[slot].kind == LeafKind::Text))
+    }
+
     /// The column that shows the slot as it is.
     pub fn column_of(&self, slot: usize) -> Option<usize> {
         self.sources.iter().position(|source| matches!(source, Some(Source::Slot(it)) if *it == slot))

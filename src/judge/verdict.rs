@@ -1,7 +1,9 @@
 //! What a run's pages amount to.
 
+use super::columns;
+use super::window::Window;
 use crate::model::task::Expect;
-use crate::model::{Emptiness, Outcome, PastRun, Publication, Quarantine, Verdict};
+use crate::model::{Column, Emptiness, Failure, Figures, Outcome, PastRun, Publication, Quarantine, Signs, Verdict};
 
 /// What the child saw, in numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +14,7 @@ pub struct Seen {
     pub similarity: Option<f64>,
     /// Some list stands on the first page, whether or not it fits the template.
     pub any_list: bool,
+    pub figures: Figures,
     pub learning: Learning,
 }
 
@@ -26,9 +29,9 @@ pub enum Learning {
     Now { clearly_ahead: bool },
 }
 
-/// The verdict over a run whose robot came through. `past` is newest first.
-pub fn verdict(expect: &Expect, seen: &Seen, past: &[PastRun]) -> Verdict {
-    let (outcome, sentence) = judge(expect, seen, past);
+/// The verdict over a run whose robot came through. `named` are the task's columns; `past` is newest first.
+pub fn verdict(expect: &Expect, named: &[Column], seen: &Seen, past: &[PastRun]) -> Verdict {
+    let (outcome, sentence) = judge(expect, named, seen, &Window::of(past));
     Verdict {
         outcome,
         sentence,
@@ -36,14 +39,15 @@ pub fn verdict(expect: &Expect, seen: &Seen, past: &[PastRun]) -> Verdict {
         rows: seen.rows,
         pages: seen.pages,
         provisional: seen.learning != Learning::Confirmed,
+        figures: seen.figures.clone(),
     }
 }
 
-fn judge(expect: &Expect, seen: &Seen, past: &[PastRun]) -> (Outcome, String) {
+fn judge(expect: &Expect, named: &[Column], seen: &Seen, window: &Window<'_>) -> (Outcome, String) {
     let Seen { rows, pages, .. } = *seen;
     if let Learning::Now { clearly_ahead } = seen.learning {
         return match (rows, clearly_ahead) {
-            (0, _) => (Outcome::Empty(Emptiness::Unexpected), no_list(pages)),
+            (0, _) => told(expect, seen, window).unwrap_or_else(|| nothing(pages)),
             (_, true) => (
                 Outcome::Published(Publication::Changed),
                 format!("learned a list of {rows} rows and published it; look at it and say yes or choose another"),
@@ -52,53 +56,101 @@ fn judge(expect: &Expect, seen: &Seen, past: &[PastRun]) -> (Outcome, String) {
         };
     }
     let similarity = seen.similarity.unwrap_or(0.0);
-    if rows == 0 && expect.allow_empty && !seen.any_list {
-        return (Outcome::Empty(Emptiness::NoResults), "no rows today, which the task allows".to_owned());
+    let is_missing = rows == 0 || similarity < expect.similarity;
+    if is_missing && let Some(told) = told(expect, seen, window) {
+        return told;
     }
     if rows == 0 && !seen.any_list {
-        return (Outcome::Empty(Emptiness::Unexpected), no_list(pages));
+        return nothing(pages);
     }
-    if similarity < expect.similarity {
-        let sentence = format!(
-            "the page no longer looks like its template (similarity {similarity:.2}, wanted {:.2}); the last good rows stay published",
-            expect.similarity
-        );
-        return (Outcome::Quarantined(Quarantine::Layout), sentence);
+    if is_missing {
+        return (Outcome::Quarantined(Quarantine::Layout), no_longer(expect, seen, similarity));
     }
-    if rows < expect.min_rows {
-        let sentence = format!("{rows} rows, but at least {} are expected (expect.min_rows)", expect.min_rows);
-        return (Outcome::Quarantined(Quarantine::Rows), sentence);
+    if let Some(sentence) = too_few(expect, seen, window) {
+        let cut_off = seen.figures.signs.cut_off && !window.any(|run| run.verdict.figures.signs.cut_off);
+        return if cut_off {
+            (Outcome::Failed(Failure::Network), format!("the page breaks off in the middle: {sentence}"))
+        } else {
+            (Outcome::Quarantined(Quarantine::Rows), sentence)
+        };
     }
-    if let Some(good) = last_good_rows(past)
-        && (rows as f64) < good as f64 * (1.0 - expect.max_row_drop)
-    {
-        let sentence = format!(
-            "{rows} rows, but the last good run had {good}: more than {:.0} % are missing (expect.max_row_drop)",
-            expect.max_row_drop * 100.0
-        );
-        return (Outcome::Quarantined(Quarantine::Rows), sentence);
+    if let Some(off) = columns::off(&seen.figures.columns, rows, named, window) {
+        return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
     }
     // Learned in an earlier run that did not dare to publish: it still takes a person's yes.
-    if seen.learning == Learning::Unconfirmed && last_good_rows(past).is_none() {
+    if seen.learning == Learning::Unconfirmed && window.is_empty() {
         return (Outcome::Quarantined(Quarantine::Provisional), unchosen(rows));
     }
     (Outcome::Published(Publication::Changed), format!("{rows} rows from {}", counted(pages, "page")))
+}
+
+/// What a page without its list says about itself, where good pages did not say so.
+fn told(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<(Outcome, String)> {
+    let is_news =
+        |sign: fn(&Signs) -> bool| sign(&seen.figures.signs) && !window.any(|run| sign(&run.verdict.figures.signs));
+    let failed = |cause: Failure, sentence: &str| Some((Outcome::Failed(cause), sentence.to_owned()));
+    if is_news(|signs| signs.blocked) {
+        return failed(
+            Failure::Blocked,
+            "the page takes us for a machine and shows no list; the last good rows stay published",
+        );
+    }
+    if is_news(|signs| signs.login) {
+        return failed(
+            Failure::Login,
+            "the page asks for a log-in and shows no list; give the robot a `login` step, or a new password",
+        );
+    }
+    if is_news(|signs| signs.error) {
+        return failed(
+            Failure::Http,
+            "the page calls itself an error and shows no list; the last good rows stay published",
+        );
+    }
+    if is_news(|signs| signs.cut_off) {
+        return failed(Failure::Network, "the page breaks off before its list; the last good rows stay published");
+    }
+    let is_empty = seen.rows == 0 && (is_news(|signs| signs.no_results) || expect.allow_empty && !seen.any_list);
+    is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there is nothing today".to_owned()))
+}
+
+fn no_longer(expect: &Expect, seen: &Seen, similarity: f64) -> String {
+    let least = seen.figures.likeness.as_ref().map(|likeness| format!(": {}", likeness.least().1)).unwrap_or_default();
+    format!(
+        "the page no longer looks like its template (similarity {similarity:.2}, wanted {:.2}){least}; the last good rows stay published",
+        expect.similarity
+    )
+}
+
+/// Why the rows are too few, if they are.
+fn too_few(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<String> {
+    let rows = seen.rows;
+    if rows < expect.min_rows {
+        return Some(format!("{rows} rows, but at least {} are expected (expect.min_rows)", expect.min_rows));
+    }
+    let usual = window.usual_rows()?;
+    let allowed = expect.max_row_drop.unwrap_or_else(|| window.drop_allowed());
+    let is_off = allowed < 1.0 && (rows as f64) <= usual as f64 * (1.0 - allowed) && rows < usual;
+    is_off.then(|| {
+        let missing = 100.0 * (1.0 - rows as f64 / usual as f64);
+        format!(
+            "{rows} rows where good runs had {usual}: {missing:.0} % are missing, and {:.0} % are too many (expect.max_row_drop)",
+            allowed * 100.0
+        )
+    })
 }
 
 fn unchosen(rows: u64) -> String {
     format!("learned a list of {rows} rows, but another one looks as good: choose which is yours")
 }
 
-fn no_list(pages: u32) -> String {
-    format!("no list was found on {}; open the page to see what it says now", counted(pages, "page"))
+fn nothing(pages: u32) -> (Outcome, String) {
+    let sentence = format!("no list was found on {}; open the page to see what it says now", counted(pages, "page"));
+    (Outcome::Empty(Emptiness::Unexpected), sentence)
 }
 
 fn counted(count: u32, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
-fn last_good_rows(past: &[PastRun]) -> Option<u64> {
-    past.iter().find(|run| run.verdict.outcome.is_published()).map(|run| run.verdict.rows)
 }
 
 #[cfg(test)]
@@ -109,11 +161,18 @@ mod tests {
     use crate::model::RunId;
 
     fn seen(rows: u64, similarity: f64) -> Seen {
-        Seen { pages: 2, rows, similarity: Some(similarity), any_list: rows > 0, learning: Learning::Confirmed }
+        Seen {
+            pages: 2,
+            rows,
+            similarity: Some(similarity),
+            any_list: rows > 0,
+            figures: Figures::default(),
+            learning: Learning::Confirmed,
+        }
     }
 
     fn good_run(rows: u64) -> PastRun {
-        let verdict = verdict(&Expect::default(), &seen(rows, 1.0), &[]);
+        let verdict = verdict(&Expect::default(), &[], &seen(rows, 1.0), &[]);
         let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
     }
@@ -129,10 +188,10 @@ mod tests {
             ("just under the line", seen(40, 0.699), "quarantined layout"),
             ("another list stands there", other_list, "quarantined layout"),
             ("nothing like a list", seen(0, 0.0), "empty unexpected"),
-            ("half the rows gone is still allowed", seen(20, 0.98), "published changed"),
-            ("more than half gone", seen(19, 0.98), "quarantined rows"),
+            ("a few gone", seen(21, 0.98), "published changed"),
+            ("half of them gone", seen(20, 0.98), "quarantined rows"),
         ] {
-            let verdict = verdict(&expect, &seen, &past);
+            let verdict = verdict(&expect, &[], &seen, &past);
             assert_eq!(format!("{} {}", verdict.outcome.word(), verdict.outcome.cause()), words, "{what}");
         }
     }
@@ -140,14 +199,14 @@ mod tests {
     #[test]
     fn an_empty_list_is_fine_only_where_the_task_allows_it() {
         let allowed = Expect { allow_empty: true, ..Expect::default() };
-        let verdict = verdict(&allowed, &seen(0, 0.0), &[good_run(40)]);
+        let verdict = verdict(&allowed, &[], &seen(0, 0.0), &[good_run(40)]);
         assert_eq!(verdict.outcome, Outcome::Empty(Emptiness::NoResults));
     }
 
     #[test]
     fn a_template_that_nobody_chose_is_not_published_by_the_second_run() {
         let unconfirmed = Seen { learning: Learning::Unconfirmed, ..seen(12, 1.0) };
-        let words = |past: &[PastRun]| verdict(&Expect::default(), &unconfirmed, past).outcome.cause();
+        let words = |past: &[PastRun]| verdict(&Expect::default(), &[], &unconfirmed, past).outcome.cause();
         assert_eq!(words(&[]), "provisional");
         assert_eq!(words(&[good_run(12)]), "changed", "one that was clearly ahead goes on");
     }
@@ -156,7 +215,7 @@ mod tests {
     fn a_fresh_template_waits_for_a_person_either_way() {
         for (clearly_ahead, words) in [(true, "published changed"), (false, "quarantined provisional")] {
             let seen = Seen { learning: Learning::Now { clearly_ahead }, ..seen(12, 1.0) };
-            let verdict = verdict(&Expect::default(), &seen, &[]);
+            let verdict = verdict(&Expect::default(), &[], &seen, &[]);
             assert_eq!(format!("{} {}", verdict.outcome.word(), verdict.outcome.cause()), words);
             assert!(verdict.provisional);
         }

@@ -2,6 +2,7 @@
 
 pub mod calendar;
 pub mod column;
+pub mod figures;
 pub mod kept;
 pub mod page;
 pub mod reach;
@@ -13,6 +14,7 @@ pub mod unit;
 
 pub use calendar::Calendar;
 pub use column::{Column, ColumnType};
+pub use figures::{ColumnFigures, Figures, Likeness, SIMILARITY_LINE, Signs};
 pub use kept::{KeptPage, RobotsTxt};
 pub use page::{Page, PageMeta};
 pub use reach::{Missed, Refusal};

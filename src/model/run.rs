@@ -7,6 +7,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Figures;
+
 /// Names one run for ever; sorts by time of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -201,6 +203,9 @@ pub struct Verdict {
     pub pages: u32,
     /// The rows stand under a template that no person has confirmed yet.
     pub provisional: bool,
+    /// The numbers that led to it.
+    #[serde(default)]
+    pub figures: Figures,
 }
 
 impl Verdict {
@@ -212,6 +217,7 @@ impl Verdict {
             rows: 0,
             pages: 0,
             provisional: false,
+            figures: Figures::default(),
         }
     }
 

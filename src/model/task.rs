@@ -172,8 +172,8 @@ pub struct Data {
 pub struct Expect {
     pub similarity: f64,
     pub min_rows: u64,
-    /// Share of the rows of the last good run that may be missing.
-    pub max_row_drop: f64,
+    /// Share of the rows of good runs that may be missing; learned from them where absent.
+    pub max_row_drop: Option<f64>,
     pub allow_empty: bool,
 }
 
@@ -244,7 +244,7 @@ impl Default for Data {
 
 impl Default for Expect {
     fn default() -> Expect {
-        Expect { similarity: 0.7, min_rows: 1, max_row_drop: 0.5, allow_empty: false }
+        Expect { similarity: 0.7, min_rows: 1, max_row_drop: None, allow_empty: false }
     }
 }
 

@@ -9,6 +9,7 @@ mod json;
 pub mod tokens;
 pub mod encode;
 pub mod select;
+pub mod signs;
 pub mod xpath;
 
 pub use select::Selector;

@@ -4,10 +4,13 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::{Keep, Store, StoreError, stamp};
-use crate::model::{Emptiness, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
+use crate::model::{Emptiness, Figures, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
 
 /// How many may go at the end of a run, which needs one; the rest is left to `gc`.
 const PRUNED_AT_ONCE: u32 = 50;
+
+/// What a run's figures may take up; 500 columns come to half of it. They come from the child, so nobody is trusted.
+const MAX_FIGURES: usize = 128 << 10;
 
 /// Why a run was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,25 +120,34 @@ impl Store {
         Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
     }
 
+    /// The last runs of a task that were published, newest first, however many others came since.
+    pub fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
+    }
+
     /// The same with all that is kept of them.
     pub fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
+        self.newest(task, n, "ended IS NOT NULL")
+    }
+
+    fn newest(&self, task: &TaskName, n: u32, which: &'static str) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM _runs r WHERE task = ?1 AND ended IS NOT NULL ORDER BY started DESC, id DESC LIMIT ?2"
+            "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = ?1 AND {which} ORDER BY started DESC, id DESC LIMIT ?2"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params![task.as_str(), n])?;
         let mut past = Vec::new();
         while let Some(row) = rows.next()? {
-            past.push(read(row, 0)?);
+            past.push(read_whole(row)?);
         }
         Ok(past)
     }
 
     pub fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM _runs r WHERE id = ?1");
+        let sql = format!("SELECT {COLUMNS}, r.figures FROM _runs r WHERE id = ?1");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([run.to_string()])?;
-        rows.next()?.map(|row| read(row, 0)).transpose()
+        rows.next()?.map(read_whole).transpose()
     }
 }
 
@@ -147,9 +159,20 @@ impl RunRow {
     }
 }
 
+const COUNT: usize = 15;
+
 /// The columns that `read` takes, of `_runs` under the name `r`.
 pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
                                   r.sentence, r.similarity, r.rows, r.pages, r.provisional";
+
+/// With the figures, which stand behind them. The status of ten thousand tasks does without.
+fn read_whole(row: &Row<'_>) -> Result<RunRow, StoreError> {
+    let mut run = read(row, 0)?;
+    if let Some((_, verdict)) = &mut run.end {
+        verdict.figures = figures(row.get(COUNT)?);
+    }
+    Ok(run)
+}
 
 pub(super) fn read(row: &Row<'_>, from: usize) -> Result<RunRow, StoreError> {
     let text = |index: usize| row.get::<_, String>(from + index);
@@ -172,8 +195,14 @@ pub(super) fn read(row: &Row<'_>, from: usize) -> Result<RunRow, StoreError> {
         rows: count(row.get(from + 12)?).unwrap_or(0),
         pages: row.get(from + 13)?,
         provisional: row.get(from + 14)?,
+        figures: Figures::default(),
     };
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
+}
+
+/// Runs of an earlier program have none; what cannot be read is measured anew by the next good run.
+fn figures(stored: Option<String>) -> Figures {
+    stored.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
 }
 
 /// A count as the database has it; it has no unsigned numbers.
@@ -217,7 +246,7 @@ pub(super) fn record_end(
     connection
         .prepare_cached(
             "UPDATE _runs SET ended = ?2, outcome = ?3, cause = ?4, sentence = ?5, similarity = ?6, rows = ?7, pages = ?8,
-                 provisional = ?9 WHERE id = ?1",
+                 provisional = ?9, figures = ?10 WHERE id = ?1",
         )?
         .execute(params![
             id,
@@ -229,7 +258,8 @@ pub(super) fn record_end(
             verdict.similarity.filter(|similarity| similarity.is_finite()),
             i64::try_from(verdict.rows).unwrap_or(i64::MAX),
             verdict.pages,
-            verdict.provisional
+            verdict.provisional,
+            serde_json::to_string(&verdict.figures).ok().filter(|json| json.len() <= MAX_FIGURES)
         ])?;
     let last_ok = verdict.outcome.is_published().then_some(&ended);
     connection

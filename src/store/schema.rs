@@ -92,6 +92,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE _runs ADD COLUMN figures TEXT;
+",
 ];
 
 /// The format this program writes.

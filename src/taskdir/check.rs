@@ -150,7 +150,8 @@ fn columns(source: &Source, task: &Task) -> Result<(), Problem> {
 }
 
 fn shares(source: &Source, task: &Task) -> Result<(), Problem> {
-    for (key, share) in [("similarity", task.expect.similarity), ("max_row_drop", task.expect.max_row_drop)] {
+    let max_row_drop = task.expect.max_row_drop.map(|share| ("max_row_drop", share));
+    for (key, share) in std::iter::once(("similarity", task.expect.similarity)).chain(max_row_drop) {
         if !(0.0..=1.0).contains(&share) {
             let message = format!("{key} is a share between 0 and 1, not {share}");
             return Err(source.problem_at_key(&["expect", key], message));

@@ -55,7 +55,7 @@ pub struct Assignment {
     pub browser: Option<PathBuf>,
     /// A folder for what the run keeps on disk while it goes; the parent removes it.
     pub scratch: Option<PathBuf>,
-    /// The latest runs, newest first.
+    /// The latest good runs, newest first: what this one is measured against.
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.
     pub parent_pid: u32,

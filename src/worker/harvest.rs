@@ -7,9 +7,10 @@ use url::Url;
 
 use crate::extract::{self, links};
 use crate::induce::{self, LearnOptions, Template};
+use crate::judge::Tally;
 use crate::model::script::Step;
-use crate::model::{Page, PageMeta, Row, Table, TraceLine};
-use crate::page::Tree;
+use crate::model::{Figures, Likeness, Page, PageMeta, Row, Signs, Table, TraceLine};
+use crate::page::{Tree, signs};
 use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
 
@@ -33,6 +34,9 @@ pub struct Harvest<'a> {
     pub rows: u64,
     pub similarity: Option<f64>,
     pub any_list: bool,
+    likeness: Option<Likeness>,
+    signs: Signs,
+    tally: Tally,
     kept: u32,
     saved: u32,
     seen: HashSet<u64>,
@@ -73,6 +77,9 @@ impl<'a> Harvest<'a> {
             rows: 0,
             similarity: None,
             any_list: false,
+            likeness: None,
+            signs: Signs::default(),
+            tally: Tally::default(),
             kept: 0,
             saved: 0,
             seen: HashSet::new(),
@@ -90,6 +97,11 @@ impl<'a> Harvest<'a> {
     pub fn learned_template(&self) -> Option<String> {
         let template = self.template.as_ref().filter(|_| self.clearly_ahead.is_some())?;
         Some(template.to_json())
+    }
+
+    /// What later runs are measured against.
+    pub fn figures(&self) -> Figures {
+        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs }
     }
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
@@ -141,21 +153,25 @@ impl<'a> Harvest<'a> {
         *self.on_page.entry(hash).or_default() += 1;
         let is_new = self.seen.insert(hash);
         self.rows += 1;
+        self.tally.add(&cells);
         self.put(Row { cells, page });
         is_new
     }
 
     /// The rows of a page, with what the `for_each` around it adds.
     fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
-        let extraction = extract::records(self.template.as_ref()?, tree);
+        let template = self.template.as_ref()?;
+        let extraction = extract::records(template, tree);
         let table = extract::named(extraction.table, &self.assignment.task.columns);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
         }
-        if self.pages == 1 || !table.rows.is_empty() {
-            let least = self.similarity.map_or(extraction.similarity, |so_far| so_far.min(extraction.similarity));
-            self.similarity = Some(least);
+        if (self.pages == 1 || !table.rows.is_empty()) && self.similarity.is_none_or(|it| extraction.similarity < it) {
+            self.similarity = Some(extraction.similarity);
+            self.likeness = Some(extraction.likeness);
         }
+        let are_texts = extract::shown_texts(template);
+        self.tally.name(table.columns.iter().cloned().zip(are_texts));
         self.columns = table.columns;
         self.columns.extend(self.with.iter().cloned());
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
@@ -180,8 +196,11 @@ impl Observer for Harvest<'_> {
         self.pages += 1;
         self.keep(page);
         self.bases.push(page.meta.url.clone());
-        if self.template.is_none() && index == 0 {
-            self.learn(tree);
+        if index == 0 {
+            self.signs = signs::of(tree, &page.body);
+            if self.template.is_none() {
+                self.learn(tree);
+            }
         }
         let Some(rows) = self.read(tree, with) else { return 0 };
         if let Some(details) = &mut self.details {

@@ -90,7 +90,12 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     if let Some(template) = harvest.learned_template() {
         report(&Message::Learned { template });
     }
-    let mut verdict = judge::verdict(&assignment.task.expect, &seen(&harvest, assignment.confirmed), &assignment.past);
+    let mut verdict = judge::verdict(
+        &assignment.task.expect,
+        &assignment.task.columns,
+        &seen(&harvest, assignment.confirmed),
+        &assignment.past,
+    );
     if let Some(remark) = walk.remark {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
@@ -103,6 +108,7 @@ fn seen(harvest: &Harvest<'_>, confirmed: bool) -> Seen {
         rows: harvest.rows,
         similarity: harvest.similarity,
         any_list: harvest.any_list,
+        figures: harvest.figures(),
         learning: match harvest.clearly_ahead {
             Some(clearly_ahead) => Learning::Now { clearly_ahead },
             None if confirmed => Learning::Confirmed,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pieme::model::{Emptiness, Failure, Outcome, Publication, Quarantine, Row, RunId, TaskName, Verdict};
+use pieme::model::{Emptiness, Failure, Figures, Outcome, Publication, Quarantine, Row, RunId, TaskName, Verdict};
 use pieme::store::{Begun, RunStart, Store, Trigger};
 use tempfile::TempDir;
 
@@ -118,6 +118,7 @@ fn verdict(outcome: Outcome, rows: u64) -> Verdict {
         rows,
         pages: 1,
         provisional: false,
+        figures: Figures::default(),
     }
 }
 

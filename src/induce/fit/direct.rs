@@ -5,7 +5,7 @@
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::{Fitter, MIN_QUALITY, MIN_SCANNED, SCAN_BONUS};
+use super::{ENOUGH, Fitter, MIN_QUALITY, MIN_SCANNED, SCAN_BONUS};
 use crate::induce::columns::LaidRow;
 use crate::induce::find::{Finder, MIN_COVERAGE, View, groups_under};
 use crate::induce::layout;
@@ -21,8 +21,6 @@ const CONVINCING: f64 = 0.75;
 /// … and none of them less than this: where a row is doubtful, it must look like the others too. With 0.5 rows of
 /// neighbouring lists came in on 15 pages of the corpus.
 const SURE: f64 = 0.7;
-/// … and there are at least this share of as many rows as where the template was learned.
-const ENOUGH: f64 = 0.34;
 const MIN_ROWS: usize = 2;
 /// Elements that are looked at for each row that the template was learned from. With more the tag says nothing.
 const MAX_TRIED: usize = 40;
@@ -32,6 +30,8 @@ struct Seen {
     node: NodeId,
     span: Span,
     quality: f64,
+    /// What it counts under the header that stands above it.
+    weight: f64,
     leaves: Vec<Leaf>,
     cells: Vec<Option<usize>>,
 }
@@ -45,6 +45,7 @@ pub(super) fn rows(fitter: &mut Fitter<'_, '_>, variant: &Variant) -> Option<(f6
     };
     let total: f64 = rows.iter().map(|row| row.quality).sum();
     let convincing = rows.len() >= MIN_ROWS
+        // … and there are nearly as many as where the template was learned.
         && rows.len() as f64 >= ENOUGH * f64::from(variant.rows)
         && total >= CONVINCING * rows.len() as f64;
     if !convincing {
@@ -112,7 +113,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &Element) -> Opt
     let read = |span: Span| {
         let (quality, leaves, cells) = kept.remove(&span)?;
         let node = view.tokens.list[span.start as usize].node;
-        (quality >= MIN_QUALITY).then_some(Seen { node, span, quality, leaves, cells })
+        (quality >= MIN_QUALITY).then_some(Seen { node, span, quality, weight: 1.0, leaves, cells })
     };
     best.into_iter().map(read).collect()
 }
@@ -165,7 +166,7 @@ fn look(fitter: &mut Fitter<'_, '_>, node: NodeId, floor: f64) -> Option<Seen> {
         return None;
     }
     let (quality, leaves, cells) = fitter.read(span)?;
-    (quality >= floor).then_some(Seen { node, span, quality, leaves, cells })
+    (quality >= floor).then(|| Seen { node, span, quality, weight: fitter.weight(span), leaves, cells })
 }
 
 /// Which of those that fit are the list: the siblings, or the cells under several parents, that gain most; or all of
@@ -179,7 +180,9 @@ fn choose(fitter: &Fitter<'_, '_>, variant: &Variant, root: &Element, seen: &[Se
         let weight: u32 = places.iter().map(|&i| fitter.view.tokens.weight(seen[i].span)).sum();
         places.len() >= MIN_ROWS && f64::from(weight) >= f64::from(page_weight) * MIN_COVERAGE
     };
-    let gain = |places: &[usize]| places.iter().map(|&i| (seen[i].quality - MIN_QUALITY).max(0.0)).sum::<f64>();
+    let gain = |places: &[usize]| {
+        places.iter().map(|&i| seen[i].weight * (seen[i].quality - MIN_QUALITY).max(0.0)).sum::<f64>()
+    };
     let mut siblings: Groups<NodeId> = Groups::default();
     let mut cells: Groups<u64> = Groups::default();
     for (i, it) in seen.iter().enumerate() {
@@ -191,9 +194,12 @@ fn choose(fitter: &Fitter<'_, '_>, variant: &Variant, root: &Element, seen: &[Se
         cells = cells.into_iter().flat_map(|places| alike(fitter.view, seen, &places)).collect();
     }
     let mut best: (f64, Vec<usize>, f64) = (0.0, Vec::new(), SURE);
-    let lists = siblings.lists.into_iter().map(|it| (it, MIN_QUALITY)).chain(cells.into_iter().map(|it| (it, SURE)));
-    for (places, least) in lists.filter(|(places, _)| is_list(places)) {
-        let gain = gain(&places);
+    // Children of one parent are no cells of several: those must be clearly more.
+    let scattered = if variant.finder == Finder::Siblings { 1.0 / SCAN_BONUS } else { 1.0 };
+    let siblings = siblings.lists.into_iter().map(|it| (it, MIN_QUALITY, 1.0));
+    let lists = siblings.chain(cells.into_iter().map(|it| (it, SURE, scattered)));
+    for (places, least, weight) in lists.filter(|(places, _, _)| is_list(places)) {
+        let gain = gain(&places) * weight;
         if gain > best.0 {
             best = (gain, places, least);
         }

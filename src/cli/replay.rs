@@ -1,0 +1,89 @@
+//! `pieme replay`: saved pages judged in order, as if each were the next run.
+
+use std::path::{Path, PathBuf};
+
+use chrono::Utc;
+use serde_json::json;
+
+use super::{Complaint, Done, exit, extract::read_template, out, read_bytes, settle};
+use crate::extract;
+use crate::induce;
+use crate::induce::template::Template;
+use crate::judge::{self, Learning, Seen, Tally};
+use crate::model::task::Expect;
+use crate::model::{Figures, PastRun, RunId, Verdict};
+use crate::page::{Tree, charset, signs};
+
+/// Judge saved pages in order, as if each were the next run
+///
+/// The first page is the one that the template was learned from. Exits with 1 when any page would not be published.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme replay --template template.json monday.html tuesday.html wednesday.html
+  pieme replay --template template.json --json captures/*.html | jq 'select(.outcome != \"published\")'")]
+pub struct Args {
+    /// What `pieme learn --pick K -o FILE` wrote
+    #[arg(long, value_name = "FILE")]
+    template: PathBuf,
+    /// The pages, the oldest first
+    #[arg(required = true, value_name = "PAGE")]
+    pages: Vec<PathBuf>,
+    /// Print a JSON line a page
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> u8 {
+    settle(replay(&args))
+}
+
+fn replay(args: &Args) -> Done {
+    let template = read_template(&args.template)?;
+    let mut past: Vec<PastRun> = Vec::new();
+    let mut all_good = true;
+    for path in &args.pages {
+        let verdict = judge::verdict(&Expect::default(), &[], &seen(&template, path)?, &past);
+        show(path, &verdict, args.json);
+        all_good &= verdict.outcome.is_published();
+        let now = Utc::now();
+        past.insert(0, PastRun { run: RunId::new(), started_at: now, ended_at: now, verdict });
+    }
+    Ok(if all_good { exit::DONE } else { exit::FAILED })
+}
+
+/// What a run would see that fetched just this page.
+fn seen(template: &Template, path: &Path) -> Result<Seen, Complaint> {
+    let body = read_bytes(path)?;
+    let tree = Tree::parse(&charset::decode(&body, None).text);
+    let extraction = extract::records(template, &tree);
+    let mut tally = Tally::default();
+    tally.name(extraction.table.columns.iter().cloned().zip(extract::shown_texts(template)));
+    let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
+    rows.iter().for_each(|row| tally.add(&row.cells));
+    let likeness = Some(extraction.likeness);
+    Ok(Seen {
+        pages: 1,
+        rows: rows.len() as u64,
+        similarity: Some(extraction.similarity),
+        any_list: !rows.is_empty() || induce::has_list(&tree),
+        figures: Figures { likeness, columns: tally.figures(), signs: signs::of(&tree, &body) },
+        learning: Learning::Confirmed,
+    })
+}
+
+fn show(path: &Path, verdict: &Verdict, as_json: bool) {
+    let (page, outcome, cause) = (path.display().to_string(), verdict.outcome.word(), verdict.outcome.cause());
+    if as_json {
+        out::json(&json!({
+            "page": page, "outcome": outcome, "cause": cause, "similarity": verdict.similarity, "rows": verdict.rows,
+            "sentence": verdict.sentence,
+        }));
+    } else {
+        let similarity = verdict.similarity.unwrap_or(0.0);
+        let rows = verdict.rows;
+        out::say(format!(
+            "{page}: {outcome} ({cause}), {rows} rows, similarity {similarity:.2}\n  {}",
+            verdict.sentence
+        ));
+    }
+}

@@ -1,0 +1,90 @@
+//! Counts the cells of a run's rows, column by column.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::model::ColumnFigures;
+
+/// Different values that are told apart in a column: more say no more.
+const MAX_DIFFERENT: usize = 10_000;
+
+#[derive(Default)]
+pub struct Tally {
+    columns: Vec<ColumnFigures>,
+    different: Vec<HashSet<u64>>,
+}
+
+impl Tally {
+    /// The columns of the rows to come, and which of them a reader sees as text. They stay what they were first.
+    pub fn name(&mut self, columns: impl Iterator<Item = (String, bool)>) {
+        if self.columns.is_empty() {
+            self.columns =
+                columns.map(|(name, is_text)| ColumnFigures { name, is_text, ..Default::default() }).collect();
+            self.different = vec![HashSet::new(); self.columns.len()];
+        }
+    }
+
+    pub fn add(&mut self, cells: &[Option<String>]) {
+        for ((column, different), cell) in self.columns.iter_mut().zip(&mut self.different).zip(cells) {
+            let Some(value) = cell.as_deref().map(str::trim).filter(|value| !value.is_empty()) else { continue };
+            column.filled += 1;
+            *match Kind::of(value) {
+                Kind::Number => &mut column.numbers,
+                Kind::Words => &mut column.words,
+                Kind::Link => &mut column.links,
+            } += 1;
+            if different.len() < MAX_DIFFERENT {
+                different.insert(print(value));
+            }
+        }
+    }
+
+    pub fn figures(&self) -> Vec<ColumnFigures> {
+        let counted = self.columns.iter().zip(&self.different);
+        counted.map(|(column, it)| ColumnFigures { different: it.len() as u64, ..column.clone() }).collect()
+    }
+}
+
+/// A rough kind of a value; prices and dates are numbers here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Words,
+    Link,
+}
+
+impl Kind {
+    fn of(value: &str) -> Kind {
+        let has_scheme = value.starts_with("http://") || value.starts_with("https://");
+        if has_scheme || value.starts_with('/') || value.starts_with("../") {
+            return Kind::Link;
+        }
+        let count = |wanted: fn(char) -> bool| value.chars().filter(|&c| wanted(c)).count();
+        if count(|c| c.is_numeric()) > count(char::is_alphabetic) { Kind::Number } else { Kind::Words }
+    }
+}
+
+fn print(value: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_counted_by_what_they_hold() {
+        let mut tally = Tally::default();
+        tally.name(["name", "price", "link"].into_iter().map(|name| (name.to_owned(), name != "link")));
+        for (name, price) in [("Adler", "EUR 95.00"), ("Ida", ""), ("Ida", "3. April 2024")] {
+            let cells = [name, price, "/hotel?id=1"].map(|cell| Some(cell.to_owned()));
+            tally.add(&cells);
+        }
+        tally.add(&[None, None, None]);
+        let counts = |it: &ColumnFigures| [it.filled, it.numbers, it.words, it.links, it.different];
+        let all: Vec<[u64; 5]> = tally.figures().iter().map(counts).collect();
+        assert_eq!(all, [[3, 0, 3, 0, 2], [2, 2, 0, 0, 2], [3, 0, 0, 3, 1]]);
+    }
+}

@@ -1,0 +1,69 @@
+//! The good runs of the past, which the next one is measured against.
+//!
+//! A window of several, not the last one alone: a list that loses a third of its rows each day would always be a little
+//! smaller than yesterday's.
+
+use crate::model::{ColumnFigures, PastRun};
+
+/// Good runs that are looked back on.
+const MOST: usize = 8;
+/// With so many the spread of their row counts says something.
+const TELLING: usize = 4;
+/// Half of the rows may never be missing, however they varied; a quarter may, however steady they were.
+const MOST_DROP: f64 = 0.5;
+const LEAST_DROP: f64 = 0.25;
+/// How far beyond the spread of the past a count must lie.
+const BEYOND: f64 = 3.0;
+
+pub struct Window<'p> {
+    /// Newest first.
+    good: Vec<&'p PastRun>,
+}
+
+impl<'p> Window<'p> {
+    /// `past` is newest first.
+    pub fn of(past: &'p [PastRun]) -> Window<'p> {
+        Window { good: past.iter().filter(|run| run.verdict.outcome.is_published()).take(MOST).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.good.is_empty()
+    }
+
+    /// The middle of the row counts.
+    pub fn usual_rows(&self) -> Option<u64> {
+        let mut rows = self.rows();
+        rows.sort_unstable();
+        rows.get(rows.len() / 2).copied()
+    }
+
+    /// The share of the usual rows that may be missing, as the good runs varied.
+    pub fn drop_allowed(&self) -> f64 {
+        let rows = self.rows();
+        match (rows.iter().min(), rows.iter().max()) {
+            (Some(&least), Some(&most)) if rows.len() >= TELLING => {
+                let spread = 1.0 - least as f64 / most.max(1) as f64;
+                (BEYOND * spread).clamp(LEAST_DROP, MOST_DROP)
+            }
+            _ => MOST_DROP,
+        }
+    }
+
+    /// What a column was like in each of the good runs, with how many rows each had; only those that have the column.
+    pub fn column(&self, name: &str) -> Vec<(&'p ColumnFigures, u64)> {
+        let of = |run: &&'p PastRun| {
+            let column = run.verdict.figures.columns.iter().find(|column| column.name == name)?;
+            Some((column, run.verdict.rows))
+        };
+        self.good.iter().filter_map(of).collect()
+    }
+
+    /// Has any of the good runs shown this?
+    pub fn any(&self, shows: impl Fn(&PastRun) -> bool) -> bool {
+        self.good.iter().any(|run| shows(run))
+    }
+
+    fn rows(&self) -> Vec<u64> {
+        self.good.iter().map(|run| run.verdict.rows).collect()
+    }
+}

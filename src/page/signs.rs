@@ -1,0 +1,190 @@
+//! What a page says when it does not show its list: log in, prove that you are human, not found, nothing found.
+
+use super::{NodeId, Tree};
+use crate::model::Signs;
+
+/// Words of a page that are looked through.
+const MAX_CHARS: usize = 20_000;
+/// A page that keeps visitors out says little else.
+const SHORT: usize = 4_000;
+
+/// By which a page is known that takes its visitor for a machine.
+const BLOCKED: &[&str] = &[
+    "captcha",
+    "are you human",
+    "are you a human",
+    "verify you are human",
+    "verify that you are human",
+    "not a robot",
+    "unusual traffic",
+    "just a moment",
+    "checking your browser",
+    "access denied",
+    "you have been blocked",
+    "request blocked",
+    "too many requests",
+    "pardon our interruption",
+    "attention required",
+];
+
+/// … that is an error, whatever its status.
+const ERROR: &[&str] = &[
+    "404",
+    "not found",
+    "page cannot be found",
+    "page can't be found",
+    "500",
+    "internal server error",
+    "server error",
+    "502",
+    "bad gateway",
+    "503",
+    "service unavailable",
+    "temporarily unavailable",
+    "gateway time",
+    "under maintenance",
+    "maintenance",
+    "an error occurred",
+    "something went wrong",
+    "error occurred",
+    "seite nicht gefunden",
+    "nicht verfügbar",
+    "wartungsarbeiten",
+    "page introuvable",
+    "erreur",
+    "página no encontrada",
+    "pagina non trovata",
+    "pagina niet gevonden",
+    "strona nie została znaleziona",
+    "страница не найдена",
+    "ページが見つかりません",
+    "页面不存在",
+];
+
+/// … on which nothing was found, which may well be so.
+const NO_RESULTS: &[&str] = &[
+    "no results",
+    "no result found",
+    "no matches",
+    "no matching",
+    "no records found",
+    "no items found",
+    "no entries found",
+    "nothing found",
+    "nothing was found",
+    "nothing matched",
+    "0 results",
+    "did not match any",
+    "didn't match any",
+    "there are no",
+    "keine treffer",
+    "keine ergebnisse",
+    "keine einträge",
+    "nichts gefunden",
+    "leider nichts",
+    "aucun résultat",
+    "aucune annonce",
+    "sin resultados",
+    "no se encontraron",
+    "no se han encontrado",
+    "ningún resultado",
+    "nessun risultato",
+    "geen resultaten",
+    "niets gevonden",
+    "nenhum resultado",
+    "não encontramos",
+    "inga träffar",
+    "inga resultat",
+    "ingen resultater",
+    "ingen treff",
+    "ei tuloksia",
+    "brak wyników",
+    "nie znaleziono",
+    "žádné výsledky",
+    "nic nenalezeno",
+    "nincs találat",
+    "ничего не найдено",
+    "нічого не знайдено",
+    "δεν βρέθηκαν",
+    "sonuç bulunamadı",
+    "没有找到",
+    "没有结果",
+    "無搜尋結果",
+    "見つかりませんでした",
+    "該当する",
+    "검색 결과가 없습니다",
+];
+
+/// `body` is the page as it was sent.
+pub fn of(tree: &Tree, body: &[u8]) -> Signs {
+    let shown = shown(tree, std::iter::once(tree.root()));
+    // What the page calls itself.
+    let titles = shown_of(tree, |tag| matches!(tag, "title" | "h1" | "h2"));
+    let says = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
+    let is_short = shown.chars().count() < SHORT;
+    Signs {
+        login: tree.subtree(tree.root()).any(|node| {
+            tree.tag(node) == "input"
+                && tree.attribute(node, "type").is_some_and(|it| it.eq_ignore_ascii_case("password"))
+        }),
+        blocked: says(BLOCKED, &titles) || is_short && says(BLOCKED, &shown),
+        error: says(ERROR, &titles),
+        no_results: says(NO_RESULTS, &shown),
+        cut_off: is_cut_off(body),
+    }
+}
+
+fn shown_of(tree: &Tree, wanted: impl Fn(&str) -> bool) -> String {
+    shown(tree, tree.subtree(tree.root()).filter(|&node| wanted(tree.tag(node))))
+}
+
+fn shown(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
+    let mut text = String::new();
+    for words in nodes.flat_map(|node| tree.shown_texts(node)) {
+        if text.len() > MAX_CHARS {
+            break;
+        }
+        text.extend(words.chars().flat_map(char::to_lowercase));
+        text.push(' ');
+    }
+    text
+}
+
+/// A document that was begun and does not end: neither `</html>` nor `</body>` near its end.
+fn is_cut_off(body: &[u8]) -> bool {
+    /// Comments and scripts behind the end.
+    const TAIL: usize = 4_000;
+    let tail = &body[body.len().saturating_sub(TAIL)..];
+    (has(body, b"<html") || has(body, b"<body")) && !has(tail, b"</html") && !has(tail, b"</body")
+}
+
+fn has(text: &[u8], tag: &[u8]) -> bool {
+    text.windows(tag.len()).any(|it| it.eq_ignore_ascii_case(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs(page: &str) -> Signs {
+        of(&Tree::parse(page), page.as_bytes())
+    }
+
+    #[test]
+    fn a_page_without_its_list_says_why() {
+        let none = Signs::default();
+        for (page, wanted) in [
+            ("<html><h1>Hotels</h1><ul><li>Adler<li>Ida</ul></html>", none),
+            ("<html><form><input type=PASSWORD></form></html>", Signs { login: true, ..none }),
+            ("<html><title>Just a moment...</title></html>", Signs { blocked: true, ..none }),
+            ("<html><h1>404 Not Found</h1></html>", Signs { error: true, ..none }),
+            ("<html><p>Leider keine Treffer.</p></html>", Signs { no_results: true, ..none }),
+            ("<html><body><ul><li>Adler<li>Id", Signs { cut_off: true, ..none }),
+            ("<ul><li>a fragment has no end", none),
+        ] {
+            assert_eq!(signs(page), wanted, "{page}");
+        }
+        let long = format!("<html><p>{}</p><p>Our captcha is fair.</p></html>", "All the news. ".repeat(400));
+        assert_eq!(signs(&long), none, "a long page may speak of it");
+    }
+}
