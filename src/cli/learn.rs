@@ -129,12 +129,12 @@ fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), Complaint>
     write(output, &picked.template)
 }
 
-fn write(output: &Path, template: &Template) -> Result<(), Complaint> {
+pub(super) fn write(output: &Path, template: &Template) -> Result<(), Complaint> {
     std::fs::write(output, template.to_json())
         .map_err(|error| Complaint::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))
 }
 
-fn as_json(candidates: &[Candidate]) -> Value {
+pub(super) fn as_json(candidates: &[Candidate]) -> Value {
     let list: Vec<Value> = candidates
         .iter()
         .enumerate()
@@ -158,7 +158,7 @@ const SHOWN_ROWS: usize = 4;
 const SHOWN_COLUMNS: usize = 6;
 const CELL_WIDTH: usize = 40;
 
-fn show(candidates: &[Candidate]) {
+pub(super) fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
         out::say("No list on this page: nothing comes back at least twice with text in it.");
     }

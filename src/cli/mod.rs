@@ -18,6 +18,7 @@ mod out;
 mod pager;
 mod pause;
 mod records;
+mod repair;
 mod replay;
 mod resume;
 mod run;
@@ -78,6 +79,7 @@ enum Verb {
     Learn(learn::Args),
     Extract(extract::Args),
     Replay(replay::Args),
+    Repair(repair::Args),
     Explain(explain::Args),
     Pager(pager::Args),
     Forms(forms::Args),
@@ -105,6 +107,7 @@ pub fn main() -> ExitCode {
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Replay(args) => replay::run(args),
+        Verb::Repair(args) => repair::run(args),
         Verb::Explain(args) => explain::run(config, args),
         Verb::Pager(args) => pager::run(args),
         Verb::Forms(args) => forms::run(args),

@@ -37,6 +37,7 @@ pub mod label;
 pub mod finish;
 pub mod help;
 pub mod record_page;
+pub mod repair;
 pub mod merge;
 pub mod list_and_detail;
 

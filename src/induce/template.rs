@@ -189,6 +189,32 @@ impl Template {
         }
     }
 
+    /// The old template with one more shape, which comes first: the other's columns become the old ones that `columns` names,
+    /// and those that are none of them stand behind, hidden.
+    pub fn with_variant(old: &Template, new: &Template, columns: &[Option<usize>]) -> Template {
+        let mut made = old.clone();
+        let Some(shape) = new.variants.first() else { return made };
+        let rest: Vec<usize> = (0..new.columns.len()).filter(|it| !columns.contains(&Some(*it))).collect();
+        for &column in &rest {
+            let name = made.free_name(&new.columns[column].name);
+            made.columns.push(TemplateColumn { name, hidden: true });
+        }
+        for variant in &mut made.variants {
+            variant.sources.resize(made.columns.len(), None);
+        }
+        let mapped = columns.iter().map(|column| shape.sources[(*column)?].clone());
+        let sources = mapped.chain(rest.iter().map(|&column| shape.sources[column].clone())).collect();
+        made.variants.insert(0, Variant { sources, ..shape.clone() });
+        made
+    }
+
+    /// A name that no column has yet.
+    fn free_name(&self, name: &str) -> String {
+        let is_free = |name: &str| self.columns.iter().all(|column| column.name != name);
+        let numbered = (2..).map(|n| format!("{name}_{n}"));
+        std::iter::once(name.to_owned()).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
+    }
+
     /// A person may have edited the file: every index must lead somewhere.
     fn check(&self) -> Result<(), TemplateError> {
         if self.variants.is_empty() {

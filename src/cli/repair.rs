@@ -1,0 +1,109 @@
+//! `pieme repair`: the list of a redesigned page, found again by the last good rows.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::extract::read_template;
+use super::learn::{as_json, show, write};
+use super::{Complaint, Done, exit, out, read_page, settle};
+use crate::induce::repair::repair;
+use crate::model::{Row, Table};
+
+/// Find the list of a redesigned page again, under its old columns
+///
+/// The last good rows say which list it was and which column is which. Exits with 3 when there is nothing to propose.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme repair --template template.json --records good.json redesigned.html
+  pieme repair --template template.json --records good.json redesigned.html --json
+  pieme repair --template template.json --records good.json redesigned.html --pick 1 -o template.json
+  pieme records hotels --json > good.json     the last good rows of a task")]
+pub struct Args {
+    /// The template that no longer fits
+    #[arg(long, value_name = "FILE")]
+    template: PathBuf,
+    /// The last good rows: {\"records\": [{\"name\": \"…\", …}, …]}
+    #[arg(long, value_name = "FILE")]
+    records: PathBuf,
+    page: PathBuf,
+    /// Print JSON, as `pieme learn` does
+    #[arg(long)]
+    json: bool,
+    /// Take this candidate, counted from 1
+    #[arg(long, value_name = "K", requires = "output")]
+    pick: Option<usize>,
+    /// Where to write the template with the new shape; the old one stays in it
+    #[arg(short, long, value_name = "FILE", requires = "pick")]
+    output: Option<PathBuf>,
+}
+
+pub fn run(args: Args) -> u8 {
+    settle(mend(&args))
+}
+
+fn mend(args: &Args) -> Done {
+    let template = read_template(&args.template)?;
+    let good = read_records(&args.records)?;
+    let candidates = repair(&template, &good, &read_page(&args.page)?);
+    if let (Some(pick), Some(output)) = (args.pick, &args.output) {
+        let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
+            Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+        })?;
+        write(output, &picked.template)?;
+    }
+    if args.json {
+        out::json(&as_json(&candidates));
+    } else {
+        show(&candidates);
+    }
+    Ok(if candidates.is_empty() { exit::NEEDS_PERSON } else { exit::DONE })
+}
+
+fn read_records(path: &Path) -> Result<Table, Complaint> {
+    let complain = |why: String| Complaint::new(exit::USAGE, format!("{}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| complain(format!("cannot be read: {error}")))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| complain(format!("this is not JSON: {error}")))?;
+    table(&value).ok_or_else(|| complain("rows look like {\"records\": [{\"name\": \"…\"}, …]}".to_owned()))
+}
+
+/// Columns in the order in which they first come.
+fn table(value: &Value) -> Option<Table> {
+    let records: Vec<&Map<String, Value>> =
+        value.get("records").unwrap_or(value).as_array()?.iter().map(Value::as_object).collect::<Option<_>>()?;
+    let mut columns: Vec<String> = Vec::new();
+    for name in records.iter().flat_map(|record| record.keys()) {
+        if !columns.contains(name) {
+            columns.push(name.clone());
+        }
+    }
+    let cell = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let row = |record: &&Map<String, Value>| {
+        let cells = columns.iter().map(|name| record.get(name).and_then(cell)).collect();
+        Row { cells, page: 0 }
+    };
+    let rows = records.iter().map(row).collect();
+    Some(Table { columns, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_from_json() {
+        let read = |text: &str| table(&serde_json::from_str(text).expect("it is JSON"));
+        let rows =
+            read(r#"{"records":[{"name":"Adler","price":95},{"link":"/i","name":null}]}"#).expect("they are rows");
+        assert_eq!(rows.columns, ["name", "price", "link"]);
+        assert_eq!(rows.rows[0].cells, [Some("Adler".to_owned()), Some("95".to_owned()), None]);
+        assert_eq!(rows.rows[1].cells, [None, None, Some("/i".to_owned())]);
+        assert!(read("[]").is_some());
+        assert!(read(r#"{"rows": 3}"#).is_none());
+        assert!(read("[3]").is_none());
+    }
+}

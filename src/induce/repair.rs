@@ -1,0 +1,150 @@
+//! After a redesign: the list found again by the last good rows, under the columns that it had.
+//!
+//! The page is learned as if it were new; of its lists that one comes first in which old records are found again, a row each,
+//! or, where all records are new, the one whose columns are most like the old ones. Every old column is then looked for
+//! among the new ones: by values of the same records, by what the values are like, by its name. Nothing is published by
+//! this: a person says yes.
+
+mod again;
+mod mapping;
+
+use super::{Candidate, LearnOptions, Template, learn};
+use crate::model::{Row, Table};
+use crate::page::Tree;
+
+use again::Old;
+use mapping::Mapping;
+
+/// Lists of the page that are compared with the old rows; the right one is among five in 97 of 100 pages.
+const LOOKED_AT: usize = 10;
+
+// What speaks for a list. Old records found again say nearly all; then how well the old columns are found; then the count.
+const FOUND_AGAIN: f64 = 4.0;
+const COLUMNS: f64 = 2.0;
+const COUNT: f64 = 0.5;
+/// What each place further down in the page's own order costs.
+const PLACE: f64 = 0.08;
+
+/// Lists of the page under the old columns, best first. `good` are the last good rows, by the template's column names.
+pub fn repair(template: &Template, good: &Table, page: &Tree) -> Vec<Candidate> {
+    let old = Old::new(template, good);
+    let options = LearnOptions { top: LOOKED_AT, ..LearnOptions::default() };
+    let mut ranked: Vec<(f64, Candidate)> = learn(std::slice::from_ref(page), &options)
+        .into_iter()
+        .enumerate()
+        .map(|(place, candidate)| {
+            let (score, mapping) = weigh(&old, &candidate, place);
+            (score, renamed(template, candidate, &mapping, score))
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked.into_iter().take(LearnOptions::default().top).map(|(_, candidate)| candidate).collect()
+}
+
+fn weigh(old: &Old<'_>, candidate: &Candidate, place: usize) -> (f64, Mapping) {
+    let again = old.found_again(&candidate.table);
+    let mapping = Mapping::new(old, candidate, &again);
+    let (now, before) = (candidate.table.rows.len() as f64, old.rows() as f64);
+    let count = now.min(before) / now.max(before).max(1.0);
+    let score = FOUND_AGAIN * again.share() + COLUMNS * mapping.worth + COUNT * count - PLACE * place as f64;
+    (score, mapping)
+}
+
+/// The candidate under the old columns, behind them those that are new, hidden: a person may want them.
+fn renamed(old: &Template, candidate: Candidate, mapping: &Mapping, score: f64) -> Candidate {
+    let template = Template::with_variant(old, &candidate.template, &mapping.columns);
+    let taken: Vec<usize> = mapping.columns.iter().flatten().copied().collect();
+    let rest: Vec<usize> = (0..candidate.table.columns.len()).filter(|it| !taken.contains(it)).collect();
+    let cells = |row: &Row| -> Vec<Option<String>> {
+        let mapped = mapping.columns.iter().map(|column| row.cells[(*column)?].clone());
+        mapped.chain(rest.iter().map(|&column| row.cells[column].clone())).collect()
+    };
+    let rows = candidate.table.rows.iter().map(|row| Row { cells: cells(row), page: row.page }).collect();
+    let columns = template.columns().iter().map(|column| column.name.clone()).collect();
+    Candidate { template, score, table: Table { columns, rows }, ..candidate }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract;
+
+    const NAMES: [&str; 6] = ["Adler", "Bellevue", "Central", "Dorint", "Elite", "Falken"];
+
+    fn before(names: &[&str]) -> String {
+        let row = |(i, name): (usize, &&str)| {
+            format!("<li class=hotel><a href=/h/{name}>{name}</a> <b>EUR {}.00</b><i>{} km</i></li>", 95 + i, i + 1)
+        };
+        format!("<h1>Hotels</h1><ul>{}</ul>", names.iter().enumerate().map(row).collect::<String>())
+    }
+
+    fn after(names: &[&str]) -> String {
+        let row = |(i, name): (usize, &&str)| {
+            format!(
+                "<article><h3>{name}</h3><p>A fine house in the middle of town, number {i}.</p><span>{} km</span>\
+                 <div>EUR {}.00</div><a href=/h/{name}>more</a></article>",
+                i + 1,
+                95 + i
+            )
+        };
+        let menu = "<nav><a href=/a>Home</a><a href=/b>Hotels</a><a href=/c>Help</a></nav>";
+        format!("{menu}<main>{}</main>", names.iter().enumerate().map(row).collect::<String>())
+    }
+
+    fn learned(page: &str) -> (Template, Table) {
+        let mut first = learn(&[Tree::parse(page)], &LearnOptions::default()).swap_remove(0);
+        for (i, name) in [(0, "link"), (1, "name"), (2, "price"), (3, "far")] {
+            first.template.rename(i, name);
+            first.table.columns[i] = name.to_owned();
+        }
+        (first.template, first.table)
+    }
+
+    fn column<'t>(table: &'t Table, name: &str) -> Vec<&'t str> {
+        let place = table.columns.iter().position(|it| it == name).expect("the column is kept");
+        table.rows.iter().map(|row| row.cells[place].as_deref().unwrap_or("")).collect()
+    }
+
+    #[test]
+    fn the_list_is_found_again_under_its_columns() {
+        let (template, good) = learned(&before(&NAMES[..5]));
+        assert_eq!(column(&good, "far"), ["1 km", "2 km", "3 km", "4 km", "5 km"]);
+        let page = Tree::parse(&after(&NAMES[1..]));
+        let best = repair(&template, &good, &page).swap_remove(0);
+        assert_eq!(column(&best.table, "name"), &NAMES[1..]);
+        assert_eq!(column(&best.table, "link")[0], "/h/Bellevue");
+        assert_eq!(column(&best.table, "price")[4], "EUR 99.00");
+        assert_eq!(column(&best.table, "far")[0], "1 km");
+    }
+
+    #[test]
+    fn records_that_are_all_new_are_known_by_what_they_are_like() {
+        let (template, good) = learned(&before(&NAMES));
+        let page = Tree::parse(&after(&["Grand", "Hof", "Imperial", "Juliet", "Krone"]));
+        let best = repair(&template, &good, &page).swap_remove(0);
+        assert_eq!(column(&best.table, "name")[0], "Grand");
+        assert_eq!(column(&best.table, "price")[1], "EUR 96.00");
+    }
+
+    #[test]
+    fn the_old_shape_and_the_new_one_are_both_read() {
+        let (template, good) = learned(&before(&NAMES));
+        let best = repair(&template, &good, &Tree::parse(&after(&NAMES))).swap_remove(0);
+        for page in [before(&NAMES), after(&NAMES)] {
+            let found = extract::records(&best.template, &Tree::parse(&page));
+            assert_eq!(column(&found.table, "name"), NAMES, "{page}");
+            assert!(found.similarity >= 0.9, "{}", found.similarity);
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_list_offers_nothing() {
+        let (template, good) = learned(&before(&NAMES));
+        assert!(repair(&template, &good, &Tree::parse("<p>Closed.</p>")).is_empty());
+        let none = Table { columns: good.columns.clone(), rows: Vec::new() };
+        assert!(
+            !repair(&template, &none, &Tree::parse(&after(&NAMES))).is_empty(),
+            "without rows the columns' names help"
+        );
+    }
+}

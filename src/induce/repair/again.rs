@@ -1,0 +1,101 @@
+//! Old records on a new page.
+
+use foldhash::{HashMap, HashMapExt, HashSet};
+
+use super::super::leaf::fingerprint;
+use super::super::template::Template;
+use crate::model::{Row, Table};
+
+/// Old rows that are looked for.
+const MAX_OLD: usize = 2_000;
+/// A value shorter than this says nothing about whose it is.
+const MIN_CHARS: usize = 3;
+/// An old value that this many records share says nothing either.
+const MAX_OWNERS: usize = 3;
+
+/// The last good rows.
+pub struct Old<'t> {
+    pub template: &'t Template,
+    /// Of each column of the template: where the rows have it.
+    places: Vec<Option<usize>>,
+    rows: &'t [Row],
+    /// Of each telling value: the records that have it.
+    owners: HashMap<u64, Vec<usize>>,
+}
+
+/// Which old record each row of a list is.
+pub struct Again {
+    pub pairs: Vec<(usize, usize)>,
+    rows: usize,
+    old: usize,
+}
+
+impl Again {
+    /// Of what could be found again: how much was.
+    pub fn share(&self) -> f64 {
+        self.pairs.len() as f64 / self.rows.min(self.old).max(1) as f64
+    }
+}
+
+impl<'t> Old<'t> {
+    pub fn new(template: &'t Template, good: &'t Table) -> Old<'t> {
+        let place = |name: &str| good.columns.iter().position(|it| it == name);
+        let places: Vec<Option<usize>> = template.columns().iter().map(|column| place(&column.name)).collect();
+        let rows = &good.rows[..good.rows.len().min(MAX_OLD)];
+        let mut owners: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (i, row) in rows.iter().enumerate() {
+            for print in prints(&row.cells) {
+                owners.entry(print).or_default().push(i);
+            }
+        }
+        owners.retain(|_, records| records.len() <= MAX_OWNERS);
+        Old { template, places, rows, owners }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The values of a column of the template.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&str>> {
+        (0..self.rows.len()).map(move |row| self.cell(row, column))
+    }
+
+    pub fn cell(&self, row: usize, column: usize) -> Option<&str> {
+        self.rows[row].cells.get(self.places[column]?)?.as_deref()
+    }
+
+    /// Each row with the old record that it shares most telling values with; each record once.
+    pub fn found_again(&self, table: &Table) -> Again {
+        let mut shared: Vec<(usize, usize, usize)> = Vec::new();
+        for (i, row) in table.rows.iter().enumerate() {
+            let mut counts: HashMap<usize, usize> = HashMap::new();
+            for print in prints(&row.cells) {
+                for &record in self.owners.get(&print).into_iter().flatten() {
+                    *counts.entry(record).or_default() += 1;
+                }
+            }
+            // The row that holds the whole list has every record in it.
+            if counts.len() <= MAX_OWNERS * 2 {
+                shared.extend(counts.into_iter().map(|(record, count)| (count, i, record)));
+            }
+        }
+        shared.sort_by_key(|&(count, row, record)| (std::cmp::Reverse(count), row, record));
+        let (mut rows, mut records): (HashSet<usize>, HashSet<usize>) = (HashSet::default(), HashSet::default());
+        let mut pairs = Vec::new();
+        for (_, row, record) in shared {
+            if !rows.contains(&row) && !records.contains(&record) {
+                rows.insert(row);
+                records.insert(record);
+                pairs.push((row, record));
+            }
+        }
+        Again { pairs, rows: table.rows.len(), old: self.rows.len() }
+    }
+}
+
+/// The values of a row that may tell whose it is, each once.
+fn prints(cells: &[Option<String>]) -> HashSet<u64> {
+    let values = cells.iter().flatten().map(|value| value.trim());
+    values.filter(|value| value.chars().nth(MIN_CHARS - 1).is_some()).map(fingerprint).collect()
+}
