@@ -92,6 +92,14 @@ pub(super) const MIGRATIONS: &[&str] = &[
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE _keys (
+        generation INTEGER NOT NULL REFERENCES _generation (id) ON DELETE CASCADE,
+        first BLOB NOT NULL,
+        entries BLOB NOT NULL,
+        PRIMARY KEY (generation, first)
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// The format this program writes.
