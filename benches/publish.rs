@@ -18,7 +18,7 @@ use chrono::Utc;
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
 use pieme::store::{RunStart, Store, Trigger};
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, params};
 
 const ROWS: usize = 500_000;
 const PAGE: usize = 500;
@@ -142,12 +142,11 @@ fn publish(store: &mut Store, generation: usize) -> Duration {
 }
 
 /// Keys of rows from all over the table; they are the same in every generation.
-fn keys(path: &Path) -> Vec<Vec<u8>> {
-    let connection = Connection::open(path).expect("a reader");
-    let id: i64 = connection.query_row("SELECT published FROM _task", [], |row| row.get(0)).expect("published");
-    let sql = format!("SELECT _key FROM _rows_{id} WHERE _rowid_ % 997 = 1 OR _rowid_ > {}", ROWS - 3);
-    let mut statement = connection.prepare(&sql).expect("a statement");
-    statement.query_map([], |row| row.get(0)).expect("keys").collect::<Result<_, _>>().expect("keys")
+fn keys() -> Vec<String> {
+    (0..ROWS)
+        .filter(|number| number % 997 == 0 || *number >= ROWS - 3)
+        .map(|number| format!("item-{number:07}"))
+        .collect()
 }
 
 /// A process of its own, as readers are; it ends when its stdin does.
@@ -173,7 +172,7 @@ fn end_reader(mut reader: Child) -> (u64, u64) {
 
 fn read(path: &Path, number: usize) {
     let done = AtomicBool::new(false);
-    let keys = &keys(path)[number..];
+    let keys = &keys()[number..];
     let (mut looks, mut half) = (0_u64, 0_u64);
     thread::scope(|threads| {
         threads.spawn(|| {
@@ -186,21 +185,21 @@ fn read(path: &Path, number: usize) {
     println!("{looks} {half}");
 }
 
-fn look(path: &Path, keys: &[Vec<u8>], done: &AtomicBool, looks: &mut u64, half: &mut u64) {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).expect("a reader");
-    connection.busy_timeout(Duration::from_secs(10)).expect("patience");
+fn look(path: &Path, keys: &[String], done: &AtomicBool, looks: &mut u64, half: &mut u64) {
+    let store = Store::open_reader(path).expect("a reader");
+    let task = TaskName::new("hotels").expect("a good name");
     let mut turn = 0;
     while !done.load(Ordering::Relaxed) {
-        let moment = connection.transaction().expect("a moment");
-        let id: i64 = moment.query_row("SELECT published FROM _task", [], |row| row.get(0)).expect("published");
-        let sql = format!("SELECT generation FROM _rows_{id} WHERE _key = ?1");
-        let mut statement = moment.prepare_cached(&sql).expect("a statement");
-        let seen: Vec<Option<String>> = (0..LOOKUPS)
-            .map(|n| statement.query_row([&keys[(turn + n * 53) % keys.len()]], |row| row.get(0)).ok())
-            .collect();
+        let asked = (0..LOOKUPS).map(|n| &keys[(turn + n * 53) % keys.len()]);
+        let asked: Vec<Vec<(&str, &str)>> = asked.map(|key| vec![("id", key.as_str())]).collect();
+        let seen = store.published_by_key(&task, &asked).expect("an answer");
+        let generation = |row: &Option<Row>| row.as_ref().and_then(|row| row.cells[1].clone());
+        let is_whole = seen.iter().zip(&asked).all(|(row, key)| {
+            let id = row.as_ref().and_then(|row| row.cells[0].as_deref());
+            id == Some(key[0].1) && generation(row) == generation(&seen[0])
+        });
         turn += 1;
         *looks += 1;
-        *half += u64::from(seen.iter().any(|it| it.is_none() || *it != seen[0]));
+        *half += u64::from(!is_whole);
     }
 }

@@ -1,21 +1,28 @@
 //! When the rows that are published were first seen, all at once. Asking the database for each of 500,000 new rows is as many
-//! searches all over the old table; the index on the key holds the instants, and is read from end to end instead.
-
-use std::collections::HashMap;
+//! searches all over the old table; its keys are read from end to end instead.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::StoreError;
+use super::keys::{self, Entry, Found, Key};
 use super::names::{quoted, rows_table};
+use super::{StoreError, stamp};
 use crate::model::TaskName;
 
-/// A guess at what is small enough, not measured. Of a larger table each row is asked for: it takes longer, and the daemon stays small.
-const MOST: i64 = 1_000_000;
+/// A guess at what is small enough (28 MB), not measured. Of a larger table each row is asked for: it takes longer, and the
+/// daemon stays small.
+pub(super) const MOST: i64 = 1_000_000;
 
-/// Keys with the instants of their first sight, of which there are few.
+/// Keys are hashes: cut by their first bits, they come in parts of this many on average.
+const PART: usize = 4;
+
+/// Keys with the instants of their first sight.
 pub(super) struct Known {
-    instants: Vec<String>,
-    by_key: HashMap<[u8; 16], u32, foldhash::fast::RandomState>,
+    /// Sorted by key.
+    entries: Vec<Entry>,
+    /// Where the entries with the same first bits begin; one more than there are parts.
+    parts: Vec<usize>,
+    /// How far a key's first eight bytes are shifted to get the number of its part.
+    shift: u32,
 }
 
 impl Known {
@@ -25,36 +32,52 @@ impl Known {
             .prepare_cached("SELECT id, rows FROM _generation WHERE task = ?1 AND state = 'published'")?
             .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
-        let Some((generation, _)) = published.filter(|&(_, rows)| rows <= MOST) else { return Ok(None) };
-        let mut known = Known { instants: Vec::new(), by_key: HashMap::default() };
-        let mut numbers: HashMap<String, u32> = HashMap::new();
-        // By key and age, so that the first of a key that stands twice is the oldest; the index on both has that order.
-        let sql =
-            format!("SELECT _key, _first_seen FROM {} ORDER BY _key, _first_seen", quoted(&rows_table(generation)));
-        let mut statement = connection.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let (key, instant) = (row.get_ref(0)?.as_blob_or_null(), row.get_ref(1)?.as_str_or_null());
-            let (Ok(Some(key)), Ok(Some(instant))) = (key, instant) else { continue };
-            let Ok(key) = <[u8; 16]>::try_from(key) else { continue };
-            let number = match numbers.get(instant) {
-                Some(&number) => number,
-                None => known.add(instant, &mut numbers),
-            };
-            known.by_key.entry(key).or_insert(number);
+        let Some((generation, rows)) = published.filter(|&(_, rows)| rows <= MOST) else { return Ok(None) };
+        let entries = keys::read(connection, generation, usize::try_from(rows).unwrap_or(0))?;
+        let entries = if entries.is_empty() { from_index(connection, generation)? } else { entries };
+        Ok(Some(Known::of(entries)))
+    }
+
+    fn of(entries: Vec<Entry>) -> Known {
+        let bits = (entries.len() / PART).checked_ilog2().unwrap_or(0).max(1);
+        let shift = u64::BITS - bits;
+        let mut parts = vec![0; (1 << bits) + 1];
+        for entry in &entries {
+            parts[part(keys::key_of(entry), shift) + 1] += 1;
         }
-        Ok(Some(known))
+        let mut begins = 0;
+        for part in &mut parts {
+            begins += *part;
+            *part = begins;
+        }
+        Known { entries, parts, shift }
     }
 
-    pub fn first_seen(&self, key: [u8; 16]) -> Option<&str> {
-        let number = usize::try_from(*self.by_key.get(&key)?).ok()?;
-        self.instants.get(number).map(String::as_str)
+    pub fn first_seen(&self, key: Key) -> Option<i64> {
+        let part = part(key, self.shift);
+        let entries = &self.entries[self.parts[part]..self.parts[part + 1]];
+        keys::search(entries, key).map(|found| found.first_seen)
     }
+}
 
-    fn add(&mut self, instant: &str, numbers: &mut HashMap<String, u32>) -> u32 {
-        let number = u32::try_from(self.instants.len()).unwrap_or(u32::MAX);
-        self.instants.push(instant.to_owned());
-        numbers.insert(instant.to_owned(), number);
-        number
+fn part(key: Key, shift: u32) -> usize {
+    let [a, b, c, d, e, f, g, h, ..] = key;
+    (u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> shift) as usize
+}
+
+fn from_index(connection: &Connection, generation: i64) -> Result<Vec<Entry>, StoreError> {
+    // By key and age, so that the first of a key that stands twice is the oldest; the index on both has that order.
+    let sql = format!("SELECT _key, _first_seen FROM {} ORDER BY _key, _first_seen", quoted(&rows_table(generation)));
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (key, instant) = (row.get_ref(0)?.as_blob_or_null(), row.get_ref(1)?.as_str_or_null());
+        let (Ok(Some(key)), Ok(Some(instant))) = (key, instant) else { continue };
+        let (Ok(key), Ok(instant)) = (Key::try_from(key), stamp::parse(instant)) else { continue };
+        if entries.last().is_none_or(|last| keys::key_of(last) != key) {
+            entries.push(keys::entry(key, Found { first_seen: instant.timestamp_millis(), row: 0 })?);
+        }
     }
+    Ok(entries)
 }

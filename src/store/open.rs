@@ -21,6 +21,11 @@ const FULL_CHECK_BYTES: u64 = 256 << 20;
 
 const BOOKKEEPING: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"];
 
+/// Of a new database; one that is there keeps what it has. Every page is written to the log, read from it and written to the
+/// file, with two or four system calls: 500,000 rows cost a tenth less than with 4,096. Twice as much would save little
+/// more, and a small task has three pages to itself.
+const PAGE_BYTES: i64 = 8_192;
+
 /// In kB, below zero as SQLite wants it.
 pub(super) const CACHE: i64 = -16_000;
 
@@ -147,6 +152,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         }
     }
     let mut connection = connect(&new, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     schema::migrate(&mut connection)?;
     connection.close().map_err(|(_, error)| error)?;
     fs::rename(&new, path).map_err(|source| io_error(path, source))?;

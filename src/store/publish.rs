@@ -3,12 +3,13 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::generation::{self, Generation};
 use super::names::{ColumnName, key_index, list, quoted, rows_table};
-use super::stage::{self, Generation, Staged};
-use super::{Store, StoreError, gc, refill, runs, stamp};
+use super::stage::Staged;
+use super::{Store, StoreError, gc, keys, refill, runs, stamp};
 use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
 
-/// Up to here the index on `_key` is made inside the publishing transaction; beyond, it would not be short.
+/// Up to here an index on `_key` is made inside the publishing transaction; beyond, it would not be short.
 pub(super) const SMALL: i64 = 5_000;
 
 /// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
@@ -50,14 +51,13 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Verdict, StoreError> {
         let mut verdict = believe(verdict, staged.rows);
-        let published = stage::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
         let fate = fate(&mut verdict, staged, published.as_ref());
         if matches!(fate, Fate::Publish) && staged.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
-            self.connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
-            let indexed = make_key_index(&self.connection, generation);
-            self.connection.pragma_update(None, "cache_size", super::open::CACHE)?;
-            indexed?;
+            if !staged.write_keys(&mut self.connection, generation)? {
+                self.index_keys(generation)?;
+            }
             self.shorten_log()?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -88,6 +88,13 @@ impl Store {
         runs::record_end(&transaction, run, task, &verdict, now)?;
         transaction.commit()?;
         Ok(verdict)
+    }
+
+    fn index_keys(&self, generation: i64) -> Result<(), StoreError> {
+        self.connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
+        let indexed = make_key_index(&self.connection, generation);
+        self.connection.pragma_update(None, "cache_size", super::open::CACHE)?;
+        indexed
     }
 
     /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
@@ -166,7 +173,9 @@ fn move_view(
     staged: &Staged,
     published: Option<&Generation>,
 ) -> Result<(), StoreError> {
-    make_key_index(transaction, generation)?;
+    if !keys::has_blocks(transaction, generation)? {
+        make_key_index(transaction, generation)?;
+    }
     transaction
         .prepare_cached("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'")?
         .execute([task.as_str()])?;

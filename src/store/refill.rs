@@ -4,10 +4,11 @@
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use super::generation::{self, Generation};
 use super::names::{list, quoted, rows_table};
 use super::publish::SMALL;
-use super::stage::{self, Generation, Staged};
+use super::stage::Staged;
+use super::{StoreError, keys};
 use crate::model::TaskName;
 
 /// The two tables of a task, which have the columns of the new rows.
@@ -29,7 +30,7 @@ pub(super) fn tables(
     if !staged.is_all_in_memory() || !is_small(staged.rows) {
         return Ok(None);
     }
-    let previous = stage::find(connection, "task = ?1 AND state = 'previous'", task.as_str())?;
+    let previous = generation::find(connection, "task = ?1 AND state = 'previous'", task.as_str())?;
     Ok(previous.filter(fits).map(|previous| Tables { published: published.id, previous: previous.id }))
 }
 
@@ -47,10 +48,10 @@ pub(super) fn publish(transaction: &Connection, tables: Tables, staged: &Staged)
                  (SELECT run, rows, digest, last_seen FROM _generation WHERE id = ?1) WHERE id = ?2",
         )?
         .execute([published, previous])?;
-    // The old rows go last: the new ones find their `_first_seen` in them.
-    let last: i64 =
-        transaction.query_row(&format!("SELECT coalesce(max(_rowid_), 0) FROM {shown}"), [], |row| row.get(0))?;
-    staged.insert_waiting(transaction, published, Some(published))?;
-    transaction.execute(&format!("DELETE FROM {shown} WHERE _rowid_ <= ?1"), [last])?;
+    keys::forget(transaction, previous)?;
+    // Asked for while the old rows are there: they know it.
+    let first_seen = staged.first_seen(transaction, Some(published))?;
+    transaction.execute(&format!("DELETE FROM {shown}"), [])?;
+    staged.insert_waiting(transaction, published, &first_seen)?;
     staged.describe(transaction, published)
 }

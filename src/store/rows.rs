@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::generation::{self, Generation};
 use super::names::{list, quoted, rows_table};
-use super::stage::{self, Generation};
-use super::{Store, StoreError, runs, stamp};
+use super::{Store, StoreError, digest, keys, runs, stamp};
 use crate::model::{Row, RunId, Table, TaskName};
 
 /// Some rows of a generation, with what the view says beside the columns.
@@ -34,10 +34,30 @@ impl Store {
         self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
     }
 
+    /// The published records of some keys, all of one moment, in the order of the keys. A key is the cells that identify a
+    /// record, under the names of their columns in the view.
+    pub fn published_by_key(
+        &self,
+        task: &TaskName,
+        keys: &[Vec<(&str, &str)>],
+    ) -> Result<Vec<Option<Row>>, StoreError> {
+        let moment = self.connection.unchecked_transaction()?;
+        let found = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())?;
+        let Some(generation) = found else { return Ok(vec![None; keys.len()]) };
+        let blocks = keys::has_blocks(&moment, generation.id)?;
+        let record = |key: &Vec<(&str, &str)>| {
+            let key = digest::of_cells(key.iter().copied()).to_be_bytes();
+            keys::find(&moment, generation.id, blocks, key)?
+                .map(|it| read_row(&moment, &generation, it.row))
+                .transpose()
+        };
+        keys.iter().map(record).collect()
+    }
+
     fn rows(&self, condition: &str, text: &str, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
-        let Some(generation) = stage::find(&moment, condition, text)? else { return Ok(None) };
+        let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
         let (run, last_seen) = seen(&moment, generation.id)?;
         let (table, first_seen) = read(&moment, &generation, limit, offset)?;
         let total = u64::try_from(generation.rows).unwrap_or(0);
@@ -52,6 +72,18 @@ fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc
         .optional()?;
     let (run, last_seen) = found.ok_or_else(|| StoreError::Value(format!("generation {generation} is gone")))?;
     Ok((runs::run_id(&run)?, stamp::parse(&last_seen)?))
+}
+
+fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {
+    let columns = &generation.columns;
+    let separator = if columns.is_empty() { "" } else { ", " };
+    let table = quoted(&rows_table(generation.id));
+    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", list(columns));
+    let row = connection.prepare_cached(&sql)?.query_row([row], |found| {
+        let cells = (0..columns.len()).map(|index| found.get(index + 1)).collect::<Result<_, _>>()?;
+        Ok(Row { cells, page: found.get(0)? })
+    })?;
+    Ok(row)
 }
 
 fn read(

@@ -93,6 +93,14 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ) STRICT, WITHOUT ROWID;
 ",
     "
+    CREATE TABLE _keys (
+        generation INTEGER NOT NULL REFERENCES _generation (id) ON DELETE CASCADE,
+        first BLOB NOT NULL,
+        entries BLOB NOT NULL,
+        PRIMARY KEY (generation, first)
+    ) STRICT, WITHOUT ROWID;
+",
+    "
     ALTER TABLE _runs ADD COLUMN figures TEXT;
 ",
 ];

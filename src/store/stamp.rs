@@ -9,6 +9,11 @@ pub(super) fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// As `text`, from the milliseconds of an instant.
+pub(super) fn text_of_millis(millis: i64) -> String {
+    text(DateTime::from_timestamp_millis(millis).unwrap_or(DateTime::UNIX_EPOCH))
+}
+
 pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {
     DateTime::parse_from_rfc3339(text)
         .map(|at| at.to_utc())

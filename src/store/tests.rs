@@ -1,5 +1,6 @@
 //! What can only be seen from inside: the connection's settings, and a disk that is full.
 
+mod keys;
 mod upgrade;
 
 use std::time::Duration;
@@ -88,28 +89,6 @@ fn a_locked_database_is_an_error_with_a_sentence() {
 }
 
 #[test]
-fn an_index_of_a_large_generation_is_made_before_it_is_published() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
-    publish(&mut store, 25_000);
-    publish(&mut store, 25_001);
-    let indexes: i64 = store
-        .connection
-        .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name GLOB '_rows_*'", [], |row| {
-            row.get(0)
-        })
-        .expect("a count");
-    assert_eq!(indexes, 1, "only the published generation is asked for keys");
-    let plan: String = store
-        .connection
-        .query_row("EXPLAIN QUERY PLAN SELECT min(_first_seen) FROM _rows_2 WHERE _key = ?1", [[0u8; 16]], |row| {
-            row.get(3)
-        })
-        .expect("a plan");
-    assert!(plan.contains("_rows_2_key"), "{plan}");
-}
-
-#[test]
 fn no_step_of_a_run_walks_all_tasks() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
@@ -119,6 +98,8 @@ fn no_step_of_a_run_walks_all_tasks() {
         "UPDATE _generation SET state = 'old' WHERE run = ?1 AND state = 'staging'",
         "SELECT id FROM _runs WHERE ended IS NULL ORDER BY started, id",
         "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT 50 OFFSET 1000",
+        "SELECT entries FROM _keys WHERE generation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
+        "DELETE FROM _keys WHERE generation = ?1",
         "SELECT DISTINCT p.run FROM _pages p JOIN _runs r ON r.id = p.run WHERE p.task = ?1",
     ] {
         let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");

@@ -4,8 +4,8 @@
 use rusqlite::Connection;
 
 use super::digest::{self, Digest};
+use super::generation::{self, Generation};
 use super::names::{list, quoted};
-use super::stage::{self, Generation};
 use super::{Store, StoreError, stamp};
 
 /// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
@@ -31,7 +31,7 @@ impl Store {
 }
 
 fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result<(), StoreError> {
-    let found = stage::find(connection, "task = ?1 AND state = 'published'", task)?;
+    let found = generation::find(connection, "task = ?1 AND state = 'published'", task)?;
     let damaged = |what: &str| Err(StoreError::Damaged(format!("{what} of {task} are not as they were published")));
     match found {
         None if published.is_none() => Ok(()),

@@ -4,12 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
 use std::io;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
 use super::folder::{Folder, Stamp};
 use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, read};
 use crate::model::TaskName;
+
+/// Folders that are looked at at the same time; more than there are processors, because they wait for the disk.
+const LOOKERS: usize = 8;
+/// A thread for fewer folders than this costs more than it saves; a guess, not measured.
+const WORTH_A_THREAD: usize = 64;
 
 #[derive(Debug)]
 pub struct Shelf {
@@ -45,6 +52,13 @@ pub enum Change {
 /// Of task.toml, robot.toml and template.json; the folder itself stands for what cannot be opened.
 type Stamps = Option<[Option<Stamp>; 3]>;
 
+/// A folder that is not as it was when it was last looked at.
+struct Look {
+    name: TaskName,
+    stamps: Stamps,
+    read: Result<TaskFolder, Problem>,
+}
+
 impl Shelf {
     /// An empty shelf; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> Shelf {
@@ -63,8 +77,8 @@ impl Shelf {
         };
         self.trouble = None;
         let mut changes = self.forget_all_but(&found);
-        for name in found {
-            changes.extend(self.look_at(name));
+        for look in self.look_at(found.into_iter().collect()) {
+            changes.extend(self.take(look));
         }
         changes
     }
@@ -120,16 +134,32 @@ impl Shelf {
             .collect()
     }
 
-    fn look_at(&mut self, name: TaskName) -> Option<Change> {
+    /// The folders that are not as they were, read. Several at a time: a cold disk answers many questions at once, and
+    /// most of a start with ten thousand folders is reading them.
+    fn look_at(&self, names: Vec<TaskName>) -> Vec<Look> {
+        let look = |names: &[TaskName]| names.iter().filter_map(|name| self.look_at_one(name)).collect::<Vec<Look>>();
+        let share = names.len().div_ceil(LOOKERS).max(WORTH_A_THREAD);
+        if names.len() <= share {
+            return look(&names);
+        }
+        thread::scope(|threads| {
+            let lookers: Vec<_> = names.chunks(share).map(|names| threads.spawn(move || look(names))).collect();
+            lookers.into_iter().flat_map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        })
+    }
+
+    fn look_at_one(&self, name: &TaskName) -> Option<Look> {
         let dir = self.dir.join(name.as_str());
         // Stamps come before the read: what changes in between is seen at the next scan.
         let stamps = stamps(&dir);
+        let same = stamps.is_some() && self.entries.get(name).is_some_and(|entry| entry.stamps == stamps);
+        (!same).then(|| Look { name: name.clone(), stamps, read: read(&dir) })
+    }
+
+    fn take(&mut self, Look { name, stamps, read }: Look) -> Option<Change> {
         let before = self.entries.get(&name);
-        if stamps.is_some() && before.is_some_and(|entry| entry.stamps == stamps) {
-            return None;
-        }
         let good = before.and_then(|entry| entry.good.clone());
-        match read(&dir) {
+        match read {
             Ok(folder) => {
                 // A rewritten file that says the same is no news, unless it mends a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);
