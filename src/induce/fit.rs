@@ -1,24 +1,25 @@
 //! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
 
 mod direct;
+mod kit;
 
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{Finder, View, row_sets};
 use super::layout::{self, Above};
-use super::leaf::{Leaf, MAX_LEAVES, PathId, Paths};
+use super::leaf::{Leaf, MAX_LEAVES, Paths};
 use super::offset;
-use super::profile::Profile;
 use super::repeat;
 use super::similarity;
 use super::template::{Part, Template, Variant};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
+
+pub use kit::Kit;
 
 /// A row counts by how far it fits better than this; with 0.4 half rows were preferred (learn-notes 2.5).
 const MIN_QUALITY: f64 = 0.5;
@@ -39,14 +40,22 @@ pub struct Fit {
     pub rows: Vec<LaidRow>,
     pub similarity: f64,
     gain: f64,
-    /// Path numbers of the rows' leaves.
-    pub paths: Paths,
+    /// What the rows were read with: the path numbers of their leaves.
+    pub kit: Kit,
 }
 
 /// Lays every variant over the page and keeps the one that gains most.
 pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
+    fit_again(template, view, &mut None)
+}
+
+/// As [`fit`], with what is left from the page before. It makes no difference but in time.
+pub fn fit_again(template: &Template, view: &View<'_>, kit: &mut Option<Kit>) -> Option<Fit> {
     match template.variants.as_slice() {
-        [variant] if variant.rule.is_none() => fit_directly(variant, 0, view).or_else(|| fit_fully(template, view)),
+        [variant] if variant.rule.is_none() => {
+            let ready = kit.take().unwrap_or_else(|| Kit::new(variant, Paths::default()));
+            fit_directly(variant, 0, view, ready).or_else(|| fit_fully(template, view))
+        }
         // What a person said about the rows is heard on the long way, and several formats are told apart there.
         _ => fit_fully(template, view),
     }
@@ -59,12 +68,12 @@ pub fn fit_fully(template: &Template, view: &View<'_>) -> Option<Fit> {
     most_gained(variants.map(|(i, variant)| fit_variant(variant, i, view, &sets)))
 }
 
-fn fit_directly(variant: &Variant, index: usize, view: &View<'_>) -> Option<Fit> {
-    let mut fitter = Fitter::new(variant, view);
+fn fit_directly(variant: &Variant, index: usize, view: &View<'_>, kit: Kit) -> Option<Fit> {
+    let mut fitter = Fitter::with(kit, view);
     let (gain, rows) = direct::rows(&mut fitter, variant)?;
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let similarity = similarity::of_rows(&view.tokens, variant, &spans);
-    Some(Fit { variant: index, rows, similarity, gain, paths: fitter.paths })
+    let similarity = fitter.kit.looks.of_rows(&view.tokens, variant, &spans);
+    Some(Fit { variant: index, rows, similarity, gain, kit: fitter.kit })
 }
 
 fn most_gained(fits: impl Iterator<Item = Fit>) -> Option<Fit> {
@@ -119,7 +128,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
     };
     let headings = layout::headings(view, &rows);
     let rows = rows.into_iter().zip(headings).map(|(row, above)| fitter.lay(row, above)).collect();
-    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+    Fit { variant: index, rows, similarity, gain, kit: fitter.kit }
 }
 
 /// Those of the given stretches that fit a variant at least so well, laid out.
@@ -129,7 +138,7 @@ pub fn rows_under(variant: &Variant, index: usize, view: &View<'_>, spans: &[Spa
     let similarity = similarity::of_rows(&view.tokens, variant, &rows);
     let headings = layout::headings(view, &rows);
     let rows = rows.into_iter().zip(headings).map(|(row, heading)| fitter.lay(row, heading)).collect();
-    Fit { variant: index, rows, similarity, gain, paths: fitter.paths }
+    Fit { variant: index, rows, similarity, gain, kit: fitter.kit }
 }
 
 /// Rows that a person's rule gives are rows, however well they fit.
@@ -147,11 +156,11 @@ const HIGHEST_FLOOR: f64 = 0.6;
 /// The rows are read already, and `paths` are those of their leaves.
 pub fn floor(variant: &Variant, view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> f64 {
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let mut fitter = Fitter::knowing(variant, view, std::mem::take(paths));
+    let mut fitter = Fitter::with(Kit::new(variant, std::mem::take(paths)), view);
     let looked_at = sample(&rows.iter().collect::<Vec<_>>());
     let inside = looked_at.into_iter().map(|row| fitter.quality_of(&row.leaves)).fold(1.0, f64::min);
     let outside = sample(&neighbours(view, &spans)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
-    *paths = fitter.paths;
+    *paths = fitter.kit.paths;
     if outside < inside && outside > LOWEST_FLOOR {
         ((inside + outside) / 2.0).clamp(LOWEST_FLOOR, HIGHEST_FLOOR)
     } else {
@@ -172,9 +181,7 @@ fn neighbours(view: &View<'_>, rows: &[Span]) -> Vec<Span> {
 
 struct Fitter<'v, 't> {
     view: &'v View<'t>,
-    aligner: Aligner,
-    repeats: Vec<PathId>,
-    paths: Paths,
+    kit: Kit,
     qualities: HashMap<Span, f64>,
     /// Rows as they were read, where they are few and each is asked for again.
     kept: Option<HashMap<Span, Read>>,
@@ -185,23 +192,20 @@ type Read = (f64, Vec<Leaf>, Vec<Option<usize>>);
 
 impl<'v, 't> Fitter<'v, 't> {
     fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
-        Fitter::knowing(variant, view, Paths::default())
+        Fitter::with(Kit::new(variant, Paths::default()), view)
     }
 
-    /// With paths that are numbered already.
-    fn knowing(variant: &Variant, view: &'v View<'t>, mut paths: Paths) -> Fitter<'v, 't> {
-        let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
-        let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
-        Fitter { view, aligner: Aligner::new(columns), repeats, paths, qualities: HashMap::new(), kept: None }
+    fn with(kit: Kit, view: &'v View<'t>) -> Fitter<'v, 't> {
+        Fitter { view, kit, qualities: HashMap::new(), kept: None }
     }
 
     fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
-        repeat::read(&self.view.tokens, span, &self.repeats, most, &mut self.paths)
+        repeat::read(&self.view.tokens, span, &self.kit.repeats, most, &mut self.kit.paths)
     }
 
     fn lay(&mut self, span: Span, above: Rc<Above>) -> LaidRow {
         let leaves = self.leaves(span, MAX_LEAVES);
-        let cells = self.aligner.align(&leaves, &mut self.paths);
+        let cells = self.kit.aligner.align(&leaves, &mut self.kit.paths);
         LaidRow { span, leaves, cells, above }
     }
 
@@ -223,13 +227,13 @@ impl<'v, 't> Fitter<'v, 't> {
         if leaves.len() > self.most_leaves() {
             return 0.0;
         }
-        let cells = self.aligner.align(leaves, &mut self.paths);
-        self.aligner.quality(leaves, &cells)
+        let cells = self.kit.aligner.align(leaves, &mut self.kit.paths);
+        self.kit.aligner.quality(leaves, &cells)
     }
 
     /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
     fn most_leaves(&self) -> usize {
-        self.aligner.columns.len() * 3
+        self.kit.aligner.columns.len() * 3
     }
 
     /// Nothing where there are too many leaves.
@@ -239,8 +243,8 @@ impl<'v, 't> Fitter<'v, 't> {
         if leaves.len() > most {
             return None;
         }
-        let cells = self.aligner.align(&leaves, &mut self.paths);
-        Some((self.aligner.quality(&leaves, &cells), leaves, cells))
+        let cells = self.kit.aligner.align(&leaves, &mut self.kit.paths);
+        Some((self.kit.aligner.quality(&leaves, &cells), leaves, cells))
     }
 
     /// Gain and mean quality as a few of the rows promise them.
@@ -310,7 +314,7 @@ impl<'v, 't> Fitter<'v, 't> {
         let is_record = quality >= variant.floor;
         let rows = rows.into_iter().filter(|_| is_record).map(|row| self.lay(row, Rc::default())).collect();
         let gain = (quality - MIN_QUALITY).max(0.0);
-        Fit { variant: index, rows, similarity, gain, paths: self.paths }
+        Fit { variant: index, rows, similarity, gain, kit: self.kit }
     }
 
     /// Elements with the tag of the row's own, and one of its classes where any has one: some are made for one page.

@@ -189,6 +189,10 @@ impl Source {
         }
     }
 
+    pub fn is_heading(&self) -> bool {
+        self.recipe().is_some_and(Recipe::is_heading)
+    }
+
     pub fn recipe(&self) -> Option<&Recipe> {
         match self {
             Source::Slot(_) => None,
@@ -198,6 +202,11 @@ impl Source {
 }
 
 impl Variant {
+    /// Does a column say what stands above its row?
+    pub fn wants_headings(&self) -> bool {
+        self.sources.iter().flatten().any(Source::is_heading)
+    }
+
     /// The column that shows the slot as it is.
     pub fn column_of(&self, slot: usize) -> Option<usize> {
         self.sources.iter().position(|source| matches!(source, Some(Source::Slot(it)) if *it == slot))

@@ -1,11 +1,11 @@
 //! Takes the pages as the robot brings them, and turns them into rows.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use url::Url;
 
-use crate::extract::{self, links};
+use crate::extract::{self, Reader, links};
 use crate::induce::{self, LearnOptions, Template};
 use crate::model::script::Step;
 use crate::model::{Page, PageMeta, Row, Table, TraceLine};
@@ -26,7 +26,8 @@ const MAX_KEPT_BYTES: usize = wire::MAX_FRAME / 2;
 
 pub struct Harvest<'a> {
     assignment: &'a Assignment,
-    template: Option<Template>,
+    /// What the rows are read with.
+    reader: Option<Reader>,
     /// Set when the template was learned in this run.
     pub clearly_ahead: Option<bool>,
     pub pages: u32,
@@ -35,6 +36,7 @@ pub struct Harvest<'a> {
     pub any_list: bool,
     kept: u32,
     saved: u32,
+    hashes: foldhash::quality::RandomState,
     seen: HashSet<u64>,
     /// How often each row is on the page of now: a page that grows shows its old rows again.
     on_page: HashMap<u64, u32>,
@@ -67,7 +69,7 @@ impl<'a> Harvest<'a> {
         let details = read("details.json", &assignment.details)?;
         Ok(Harvest {
             assignment,
-            template: read("template.json", &assignment.template)?,
+            reader: read("template.json", &assignment.template)?.map(Reader::new),
             clearly_ahead: None,
             pages: 0,
             rows: 0,
@@ -75,6 +77,7 @@ impl<'a> Harvest<'a> {
             any_list: false,
             kept: 0,
             saved: 0,
+            hashes: foldhash::quality::RandomState::default(),
             seen: HashSet::new(),
             on_page: HashMap::new(),
             columns: Vec::new(),
@@ -88,8 +91,8 @@ impl<'a> Harvest<'a> {
     }
 
     pub fn learned_template(&self) -> Option<String> {
-        let template = self.template.as_ref().filter(|_| self.clearly_ahead.is_some())?;
-        Some(template.to_json())
+        let reader = self.reader.as_ref().filter(|_| self.clearly_ahead.is_some())?;
+        Some(reader.template().to_json())
     }
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
@@ -132,12 +135,13 @@ impl<'a> Harvest<'a> {
     fn learn(&mut self, tree: &Tree) {
         let candidates = induce::learn(std::slice::from_ref(tree), &LearnOptions::default());
         self.clearly_ahead = Some(induce::clearly_ahead(&candidates));
-        self.template = candidates.into_iter().next().filter(induce::is_plausible).map(|best| best.template);
+        let best = candidates.into_iter().next().filter(induce::is_plausible);
+        self.reader = best.map(|best| Reader::new(best.template));
     }
 
     /// Is the row one that this run has not had yet?
     fn add(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
-        let hash = hash_of(&cells);
+        let hash = self.hashes.hash_one(&cells);
         *self.on_page.entry(hash).or_default() += 1;
         let is_new = self.seen.insert(hash);
         self.rows += 1;
@@ -147,7 +151,7 @@ impl<'a> Harvest<'a> {
 
     /// The rows of a page, with what the `for_each` around it adds.
     fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
-        let extraction = extract::records(self.template.as_ref()?, tree);
+        let extraction = self.reader.as_mut()?.records(tree);
         let table = extract::named(extraction.table, &self.assignment.task.columns);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
@@ -161,7 +165,11 @@ impl<'a> Harvest<'a> {
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
         let added: Vec<Option<String>> = self.with.iter().map(value).collect();
         let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
-        Some(rows.map(|row| row.cells.into_iter().chain(added.iter().cloned()).collect()).collect())
+        let with_added = |mut row: Row| {
+            row.cells.extend_from_slice(&added);
+            row.cells
+        };
+        Some(rows.map(with_added).collect())
     }
 
     fn put(&mut self, row: Row) {
@@ -179,8 +187,10 @@ impl Observer for Harvest<'_> {
         let index = self.pages;
         self.pages += 1;
         self.keep(page);
-        self.bases.push(page.meta.url.clone());
-        if self.template.is_none() && index == 0 {
+        if self.details.is_some() {
+            self.bases.push(page.meta.url.clone());
+        }
+        if self.reader.is_none() && index == 0 {
             self.learn(tree);
         }
         let Some(rows) = self.read(tree, with) else { return 0 };
@@ -199,7 +209,7 @@ impl Observer for Harvest<'_> {
         let mut now: HashMap<u64, u32> = HashMap::new();
         let mut new = 0;
         for cells in rows {
-            let hash = hash_of(&cells);
+            let hash = self.hashes.hash_one(&cells);
             let count = now.entry(hash).or_default();
             *count += 1;
             if *count > self.on_page.get(&hash).copied().unwrap_or(0) {
@@ -233,12 +243,6 @@ impl Observer for Harvest<'_> {
     fn trace(&mut self, line: TraceLine) {
         report(&Message::Trace(line));
     }
-}
-
-fn hash_of(cells: &[Option<String>]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    cells.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Has the page been sent? One that is too large is not.
