@@ -69,7 +69,7 @@ pub fn child(assignment: &Assignment) {
         .expect("the run starts");
     outlet.write(assignment, &[]).expect("it listens");
     let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
-    let mut found = 0;
+    let (mut found, mut end) = (0, "it ended without a word".to_owned());
     while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
         match message {
             Message::Rows { rows, .. } => found += rows.len(),
@@ -79,13 +79,16 @@ pub fn child(assignment: &Assignment) {
                 connection.set_nodelay(true).expect("a socket");
                 outlet.give(&Answer::Connected { question }, connection.into()).expect("it listens");
             }
-            Message::End(_) => break,
+            Message::End(verdict) => {
+                end = verdict.sentence;
+                break;
+            }
             _ => {}
         }
     }
     drop(outlet);
     process.wait().expect("it ends");
-    assert_eq!(found, PAGES * ROWS, "all rows were found");
+    assert_eq!(found, PAGES * ROWS, "all rows were found: {end}");
 }
 
 /// Processor time of all processes that this one has waited for.

@@ -3,7 +3,7 @@
 pub mod links;
 
 use crate::induce::find::View;
-use crate::induce::fit::fit;
+use crate::induce::fit::{Kit, fit_again};
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
 use crate::induce::{mixture, table};
@@ -24,12 +24,37 @@ pub struct Extraction {
 
 /// The table without the template's hidden columns, which are not even read: as a rule they are many.
 pub fn records(template: &Template, page: &Tree) -> Extraction {
-    let shown: Vec<usize> = (0..template.columns().len()).filter(|&i| !template.columns()[i].hidden).collect();
-    laid_over(template, &View::new(page), &shown)
+    laid_over(template, &View::new(page), &shown_columns(template), &mut None)
+}
+
+/// Reads page after page with one template; what was worked out for one page is used for the next.
+pub struct Reader {
+    template: Template,
+    shown: Vec<usize>,
+    kit: Option<Kit>,
+}
+
+impl Reader {
+    pub fn new(template: Template) -> Reader {
+        Reader { shown: shown_columns(&template), template, kit: None }
+    }
+
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// As [`records`].
+    pub fn records(&mut self, page: &Tree) -> Extraction {
+        laid_over(&self.template, &View::new(page), &self.shown, &mut self.kit)
+    }
+}
+
+fn shown_columns(template: &Template) -> Vec<usize> {
+    (0..template.columns().len()).filter(|&i| !template.columns()[i].hidden).collect()
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
-    laid_over(template, &View::new(page), &template.every_column())
+    laid_over(template, &View::new(page), &template.every_column(), &mut None)
 }
 
 /// How well a template of a library fits a page.
@@ -48,7 +73,10 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     let mut standings: Vec<Standing> = templates
         .iter()
         .enumerate()
-        .map(|(index, template)| Standing { index, extraction: laid_over(template, &view, &template.every_column()) })
+        .map(|(index, template)| {
+            let extraction = laid_over(template, &view, &template.every_column(), &mut None);
+            Standing { index, extraction }
+        })
         .collect();
     let worth = |it: &Standing| {
         let Extraction { similarity, table, .. } = &it.extraction;
@@ -62,17 +90,19 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     standings
 }
 
-fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extraction {
-    let Some(mut best) = fit(template, view) else {
+fn laid_over(template: &Template, view: &View<'_>, columns: &[usize], kit: &mut Option<Kit>) -> Extraction {
+    let Some(mut best) = fit_again(template, view, kit) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
         return Extraction { similarity: 0.0, likeness: Likeness::NONE, table: Table { columns, rows: Vec::new() } };
     };
-    let mut found = table(view, template, best.variant, columns, &best.rows, &mut best.paths);
+    let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.kit.paths);
     let others = mixture::others(template, view, &best);
     if !others.is_empty() {
         let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
         for mut other in others {
-            found.rows.extend(table(view, template, other.variant, columns, &other.rows, &mut other.paths).rows);
+            found
+                .rows
+                .extend(table(view, template, other.variant, columns, &mut other.rows, &mut other.kit.paths).rows);
             places.extend(other.rows.iter().map(|row| row.span));
         }
         // Rows of all formats, as they stand on the page.
@@ -80,6 +110,7 @@ fn laid_over(template: &Template, view: &View<'_>, columns: &[usize]) -> Extract
         rows.sort_by_key(|(place, _)| *place);
         found.rows = rows.into_iter().map(|(_, row)| row).collect();
     }
+    *kit = best.kit.kept().filter(|_| template.variants.len() == 1);
     Extraction { similarity: best.likeness.similarity(), likeness: best.likeness, table: found }
 }
 
@@ -113,3 +144,6 @@ pub fn named(mut table: Table, columns: &[Column]) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,6 +153,13 @@ impl Aligner {
         Aligner { worth: Worth::of(&columns), columns, anchors, known, build, weight, compared: 0 }
     }
 
+    /// For a page of its own, on which it may compare as much as on the one before. Which leaf is which column is forgotten: the
+    /// first row of a build decides for all like it, and that must be a row of the same page.
+    pub fn begin_anew(&mut self) {
+        self.known.clear();
+        (self.compared, self.worth.weighed) = (0, 0);
+    }
+
     /// Of each column: which leaf of the row, if any.
     pub fn align(&mut self, row: &[Leaf], paths: &mut Paths) -> Vec<Option<usize>> {
         let anchor = |print: u64| if self.anchors.contains(&print) { print } else { 0 };

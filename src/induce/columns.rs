@@ -74,6 +74,23 @@ impl Recipe {
         }
     }
 
+    /// Is it made of what stands above the row?
+    pub fn is_heading(&self) -> bool {
+        match self {
+            Recipe::Heading | Recipe::HeadingIn { .. } => true,
+            Recipe::First { of } | Recipe::Joined { of, .. } => of.iter().any(Source::is_heading),
+            Recipe::Drilled { of, .. } => of.is_heading(),
+            Recipe::Piece { .. }
+            | Recipe::Element { .. }
+            | Recipe::Elements { .. }
+            | Recipe::Line { .. }
+            | Recipe::Label { .. }
+            | Recipe::Class { .. }
+            | Recipe::Css { .. }
+            | Recipe::Pattern { .. } => false,
+        }
+    }
+
     fn path(&self) -> Option<&str> {
         match self {
             Recipe::Element { path, .. }
@@ -311,6 +328,8 @@ pub struct Filler<'a> {
     asked_for: usize,
     needs_elements: bool,
     needs_lines: bool,
+    /// Every source is a slot, and no two are the same.
+    is_plain: bool,
 }
 
 impl<'a> Filler<'a> {
@@ -338,7 +357,22 @@ impl<'a> Filler<'a> {
         // The row itself is none of its elements.
         let asked_for = wanted.keys().filter(|(path, _)| *path != PathId::TOP).count();
         let asked_for = if asks_for_all { usize::MAX } else { asked_for };
-        Filler { sources, ready, paths, wanted, asked_for, needs_elements, needs_lines }
+        let mut slots = HashSet::new();
+        let is_plain = sources.iter().flatten().all(|it| matches!(it, Source::Slot(slot) if slots.insert(*slot)));
+        Filler { sources, ready, paths, wanted, asked_for, needs_elements, needs_lines, is_plain }
+    }
+
+    /// As [`Filler::fill`], of a row that nobody asks again: where nothing is made of its values they are taken out of it.
+    pub fn take(&self, view: &View<'_>, row: &mut LaidRow, paths: &mut Paths) -> Vec<Option<String>> {
+        if !self.is_plain {
+            return self.fill(view, row, paths);
+        }
+        let LaidRow { leaves, cells, .. } = row;
+        let cell = |source: &Option<&Source>| match source {
+            Some(Source::Slot(slot)) => cells.get(*slot).copied().flatten().map(|leaf| leaves[leaf].take()),
+            Some(Source::Derived(_)) | None => None,
+        };
+        self.sources.iter().map(cell).collect()
     }
 
     pub fn fill(&self, view: &View<'_>, row: &LaidRow, paths: &mut Paths) -> Vec<Option<String>> {

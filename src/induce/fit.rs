@@ -1,27 +1,27 @@
 //! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
 
 mod direct;
+mod kit;
 
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::align::Aligner;
 use super::columns::LaidRow;
 use super::features::sample;
 use super::find::{Finder, View, row_sets};
 use super::header;
 use super::layout::{self, Above};
-use super::leaf::{Leaf, MAX_LEAVES, PathId, Paths};
+use super::leaf::{Leaf, MAX_LEAVES, Paths};
 use super::offset;
-use super::places::Places;
-use super::profile::Profile;
 use super::repeat;
 use super::similarity;
 use super::template::{Own, Part, Template, Variant};
 use crate::model::Likeness;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
+
+pub use kit::Kit;
 
 /// A row counts by how far it fits better than this; with 0.4 half rows were preferred (learn-notes 2.5).
 const MIN_QUALITY: f64 = 0.5;
@@ -49,8 +49,8 @@ pub struct Fit {
     pub similarity: f64,
     pub likeness: Likeness,
     gain: f64,
-    /// Path numbers of the rows' leaves.
-    pub paths: Paths,
+    /// What the rows were read with: the path numbers of their leaves.
+    pub kit: Kit,
 }
 
 /// Rows that fit so well by paths, which have no classes, are built as they were.
@@ -64,17 +64,25 @@ fn share(now: f64, own: f64) -> f64 {
 /// What the rows that a variant was made of look like under it.
 pub fn own(variant: &Variant, view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> Own {
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let fitter = Fitter::knowing(variant, view, std::mem::take(paths));
-    let own =
-        Own { similarity: similarity::of_rows(&view.tokens, variant, &spans), quality: fitter.mean_quality(rows) };
-    *paths = fitter.paths;
+    let mut fitter = Fitter::with(Kit::new(variant, std::mem::take(paths)), view);
+    let similarity = fitter.kit.looks.of_rows(&view.tokens, variant, &spans);
+    let own = Own { similarity, quality: fitter.mean_quality(rows) };
+    *paths = fitter.kit.paths;
     own
 }
 
 /// Lays every variant over the page and keeps the one that gains most.
 pub fn fit(template: &Template, view: &View<'_>) -> Option<Fit> {
+    fit_again(template, view, &mut None)
+}
+
+/// As [`fit`], with what is left from the page before. It makes no difference but in time.
+pub fn fit_again(template: &Template, view: &View<'_>, kit: &mut Option<Kit>) -> Option<Fit> {
     match template.variants.as_slice() {
-        [variant] if variant.rule.is_none() => fit_directly(variant, 0, view).or_else(|| fit_fully(template, view)),
+        [variant] if variant.rule.is_none() => {
+            let ready = kit.take().unwrap_or_else(|| Kit::new(variant, Paths::default()));
+            fit_directly(variant, 0, view, ready).or_else(|| fit_fully(template, view))
+        }
         // What a person said about the rows is heard on the long way, and several formats are told apart there.
         _ => fit_fully(template, view),
     }
@@ -87,11 +95,11 @@ pub fn fit_fully(template: &Template, view: &View<'_>) -> Option<Fit> {
     most_gained(variants.map(|(i, variant)| fit_variant(variant, i, view, &sets)))
 }
 
-fn fit_directly(variant: &Variant, index: usize, view: &View<'_>) -> Option<Fit> {
-    let mut fitter = Fitter::new(variant, view);
+fn fit_directly(variant: &Variant, index: usize, view: &View<'_>, kit: Kit) -> Option<Fit> {
+    let mut fitter = Fitter::with(kit, view);
     let (gain, rows) = direct::rows(&mut fitter, variant)?;
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let similarity = similarity::of_rows(&view.tokens, variant, &spans);
+    let similarity = fitter.kit.looks.of_rows(&view.tokens, variant, &spans);
     Some(fitter.done(variant, index, rows, similarity, gain))
 }
 
@@ -178,11 +186,11 @@ const HIGHEST_FLOOR: f64 = 0.6;
 /// The rows are read already, and `paths` are those of their leaves.
 pub fn floor(variant: &Variant, view: &View<'_>, rows: &[LaidRow], paths: &mut Paths) -> f64 {
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let mut fitter = Fitter::knowing(variant, view, std::mem::take(paths));
+    let mut fitter = Fitter::with(Kit::new(variant, std::mem::take(paths)), view);
     let looked_at = sample(&rows.iter().collect::<Vec<_>>());
     let inside = looked_at.into_iter().map(|row| fitter.quality_of(&row.leaves)).fold(1.0, f64::min);
     let outside = sample(&neighbours(view, &spans)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
-    *paths = fitter.paths;
+    *paths = fitter.kit.paths;
     if outside < inside && outside > LOWEST_FLOOR {
         ((inside + outside) / 2.0).clamp(LOWEST_FLOOR, HIGHEST_FLOOR)
     } else {
@@ -203,13 +211,9 @@ fn neighbours(view: &View<'_>, rows: &[Span]) -> Vec<Span> {
 
 struct Fitter<'v, 't> {
     view: &'v View<'t>,
-    aligner: Aligner,
-    repeats: Vec<PathId>,
-    places: Places,
-    /// The names above the columns, and of each table that was looked at: how many of them stand above it.
-    header: Vec<String>,
+    kit: Kit,
+    /// Of each table that was looked at: how many of the names above the columns stand above it.
     headers: HashMap<NodeId, f64>,
-    paths: Paths,
     qualities: HashMap<Span, f64>,
     /// Rows as they were read, where they are few and each is asked for again.
     kept: Option<HashMap<Span, Read>>,
@@ -220,35 +224,20 @@ type Read = (f64, Vec<Leaf>, Vec<Option<usize>>);
 
 impl<'v, 't> Fitter<'v, 't> {
     fn new(variant: &Variant, view: &'v View<'t>) -> Fitter<'v, 't> {
-        Fitter::knowing(variant, view, Paths::default())
+        Fitter::with(Kit::new(variant, Paths::default()), view)
     }
 
-    /// With paths that are numbered already.
-    fn knowing(variant: &Variant, view: &'v View<'t>, mut paths: Paths) -> Fitter<'v, 't> {
-        let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
-        let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
-        let places = Places::new(&variant.slots, &mut paths);
-        let (header, headers) = (variant.header.clone(), HashMap::new());
-        Fitter {
-            view,
-            aligner: Aligner::new(columns),
-            repeats,
-            places,
-            header,
-            headers,
-            paths,
-            qualities: HashMap::new(),
-            kept: None,
-        }
+    fn with(kit: Kit, view: &'v View<'t>) -> Fitter<'v, 't> {
+        Fitter { view, kit, headers: HashMap::new(), qualities: HashMap::new(), kept: None }
     }
 
     fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
-        repeat::read(&self.view.tokens, span, &self.repeats, most, &mut self.paths)
+        repeat::read(&self.view.tokens, span, &self.kit.repeats, most, &mut self.kit.paths)
     }
 
     fn lay(&mut self, span: Span, above: Rc<Above>) -> LaidRow {
         let leaves = self.leaves(span, MAX_LEAVES);
-        let cells = self.aligner.align(&leaves, &mut self.paths);
+        let cells = self.kit.aligner.align(&leaves, &mut self.kit.paths);
         LaidRow { span, leaves, cells, above }
     }
 
@@ -270,25 +259,25 @@ impl<'v, 't> Fitter<'v, 't> {
         if leaves.len() > self.most_leaves() {
             return 0.0;
         }
-        let cells = self.aligner.align(leaves, &mut self.paths);
-        self.aligner.quality(leaves, &cells, &self.paths)
+        let cells = self.kit.aligner.align(leaves, &mut self.kit.paths);
+        self.kit.aligner.quality(leaves, &cells, &self.kit.paths)
     }
 
     /// … where its values stand among more or fewer than they stood, less.
     fn placed(&mut self, span: Span, cells: &[Option<usize>], quality: f64) -> f64 {
-        let moved = self.places.moved(&self.view.tokens, span, cells, &mut self.paths);
+        let moved = self.kit.places.moved(&self.view.tokens, span, cells, &mut self.kit.paths);
         quality * (1.0 - MOVED * moved)
     }
 
     /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
     fn most_leaves(&self) -> usize {
-        self.aligner.columns.len() * 3
+        self.kit.aligner.columns.len() * 3
     }
 
     /// The rows are laid out; nothing more is asked of the page.
     fn done(mut self, variant: &Variant, index: usize, rows: Vec<LaidRow>, similarity: f64, gain: f64) -> Fit {
         let fit = (!rows.is_empty()).then(|| share(self.mean_quality(&rows), variant.own.quality));
-        let places = self.places.kept(&self.view.tokens, &rows, &mut self.paths);
+        let places = self.kit.places.kept(&self.view.tokens, &rows, &mut self.kit.paths);
         let mut tags = share(similarity, variant.own.similarity);
         // Where everything else is as it was, only the classes have new names.
         if tags < 1.0 && fit.is_some_and(|fit| fit >= SAME_FIT) && places >= SAME_FIT {
@@ -298,12 +287,13 @@ impl<'v, 't> Fitter<'v, 't> {
         }
         let header = rows.first().map_or(1.0, |row| self.header_over(row.span));
         let likeness = Likeness { tags, fit, places, header };
-        Fit { variant: index, rows, similarity, likeness, gain, paths: self.paths }
+        Fit { variant: index, rows, similarity, likeness, gain, kit: self.kit }
     }
 
     fn mean_quality(&self, rows: &[LaidRow]) -> f64 {
         let looked_at = sample(&rows.iter().collect::<Vec<_>>());
-        let total: f64 = looked_at.iter().map(|row| self.aligner.quality(&row.leaves, &row.cells, &self.paths)).sum();
+        let total: f64 =
+            looked_at.iter().map(|row| self.kit.aligner.quality(&row.leaves, &row.cells, &self.kit.paths)).sum();
         total / looked_at.len().max(1) as f64
     }
 
@@ -314,8 +304,8 @@ impl<'v, 't> Fitter<'v, 't> {
         if leaves.len() > most {
             return None;
         }
-        let cells = self.aligner.align(&leaves, &mut self.paths);
-        let quality = self.aligner.quality(&leaves, &cells, &self.paths);
+        let cells = self.kit.aligner.align(&leaves, &mut self.kit.paths);
+        let quality = self.kit.aligner.quality(&leaves, &cells, &self.kit.paths);
         Some((self.placed(span, &cells, quality), leaves, cells))
     }
 
@@ -330,12 +320,12 @@ impl<'v, 't> Fitter<'v, 't> {
 
     /// How many of the names above the columns stand above this row; all where there were none.
     fn header_over(&mut self, row: Span) -> f64 {
-        if self.header.is_empty() {
+        if self.kit.header.is_empty() {
             return 1.0;
         }
         let node = self.view.tokens.list[row.start as usize].node;
         let Some(table) = header::table_of(self.view, node) else { return 0.0 };
-        let now = || header::kept(&self.header, &header::of_table(self.view, table));
+        let now = || header::kept(&self.kit.header, &header::of_table(self.view, table));
         *self.headers.entry(table).or_insert_with(now)
     }
 

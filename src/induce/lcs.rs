@@ -2,10 +2,20 @@
 
 use std::ops::Range;
 
+/// So much fits without memory of its own: a row of 512 tokens.
+const FEW_WORDS: usize = 8;
+
 /// Its length alone. Of each place of the first sequence: the places of the second, which has `m`, that are equal to it, a bit
 /// each. A step takes 64 places at once (Hyyrö's way): a bit is set as long as no common subsequence ends there.
 pub fn length<'a>(m: usize, same: impl Iterator<Item = &'a [u64]>) -> usize {
-    let mut free = vec![u64::MAX; m.div_ceil(64)];
+    let words = m.div_ceil(64);
+    let (mut few, mut many) = ([u64::MAX; FEW_WORDS], Vec::new());
+    let free = if words <= FEW_WORDS {
+        &mut few[..words]
+    } else {
+        many.resize(words, u64::MAX);
+        &mut many[..]
+    };
     for same in same {
         let mut carry = false;
         for (word, &same) in free.iter_mut().zip(same) {

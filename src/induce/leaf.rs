@@ -94,6 +94,11 @@ impl Leaf {
         *self.value_type.get_or_init(|| value_type(&self.value))
     }
 
+    /// All its values, which it has no longer.
+    pub fn take(&mut self) -> String {
+        if self.more.is_empty() { std::mem::take(&mut self.value) } else { self.all().into_owned() }
+    }
+
     /// All its values.
     pub fn all(&self) -> Cow<'_, str> {
         if self.more.is_empty() {
@@ -391,6 +396,10 @@ impl Default for Paths {
 }
 
 impl Paths {
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
     pub fn below(&mut self, above: PathId, step: &str) -> PathId {
         let step = self.step(step);
         self.below_step(above, step)

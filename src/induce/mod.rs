@@ -255,7 +255,7 @@ fn strengthen(mut template: Template, view: &View<'_>) -> Template {
         for leaf in fit.rows.iter().filter_map(|row| Some(&row.leaves[row.cells[j]?])) {
             slot.count += 1;
             for (list, path) in [(&mut slot.paths, leaf.path), (&mut slot.class_paths, leaf.class_path)] {
-                let path = fit.paths.print(path);
+                let path = fit.kit.paths.print(path);
                 if let Some((_, count)) = list.iter_mut().find(|(it, _)| *it == path) {
                     *count += 1;
                 }
@@ -269,18 +269,18 @@ fn strengthen(mut template: Template, view: &View<'_>) -> Template {
     template
 }
 
-/// The rows under these columns of the template.
+/// The rows under these columns of the template. Their values may be taken out of them.
 pub fn table(
     view: &View<'_>,
     template: &Template,
     variant: usize,
     columns: &[usize],
-    rows: &[LaidRow],
+    rows: &mut [LaidRow],
     paths: &mut Paths,
 ) -> Table {
     let sources = &template.variants[variant].sources;
     let filler = Filler::over(columns.iter().map(|&i| sources[i].as_ref()).collect(), paths);
-    let fill = |row: &LaidRow| Row { cells: filler.fill(view, row, paths), page: 0 };
+    let fill = |row: &mut LaidRow| Row { cells: filler.take(view, row, paths), page: 0 };
     let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
-    Table { columns, rows: rows.iter().map(fill).collect() }
+    Table { columns, rows: rows.iter_mut().map(fill).collect() }
 }

@@ -51,7 +51,7 @@ pub fn learn_pages(pages: &[&Tree], elsewhere: &[Tree]) -> Option<RecordPages> {
 pub fn read_page(template: &Template, page: &Tree) -> Option<Row> {
     let view = View::new(page);
     let mut fit = fit::fit(template, &view).filter(|fit| fit.similarity >= super::similarity::THRESHOLD)?;
-    let mut table = table(&view, template, fit.variant, &template.every_column(), &fit.rows, &mut fit.paths);
+    let mut table = table(&view, template, fit.variant, &template.every_column(), &mut fit.rows, &mut fit.kit.paths);
     (!table.rows.is_empty()).then(|| table.rows.swap_remove(0))
 }
 

@@ -21,32 +21,18 @@ const MAX_TOKENS: usize = 400;
 
 /// Mean over the rows of |LCS(template, row)| / |template|. In [0, 1]; 0 without rows.
 pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
-    compared(tokens, variant, rows, Classes::Count)
+    Looks::new(variant, Classes::Count).of_rows(tokens, variant, rows)
 }
 
 /// The same where classes say nothing: a build of the site has given them new names.
 pub fn without_classes(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
-    compared(tokens, variant, rows, Classes::Ignored)
+    Looks::new(variant, Classes::Ignored).of_rows(tokens, variant, rows)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Classes {
+pub enum Classes {
     Count,
     Ignored,
-}
-
-fn compared(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span], classes: Classes) -> f64 {
-    let mut template = Vec::new();
-    flatten(&variant.parts, &mut template);
-    template.truncate(MAX_TOKENS);
-    let rows = sample(rows);
-    if rows.is_empty() || template.is_empty() {
-        return 0.0;
-    }
-    let mut looks = Looks::new(tokens.tree, variant, template, classes);
-    let length = looks.template.len() as f64;
-    let ratio = |&row: &Span| looks.common(tokens.slice(row)) as f64 / length;
-    rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
 }
 
 /// A token of the template.
@@ -77,28 +63,28 @@ pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
 }
 
 /// Tags with classes that the slots have been seen under: `tr.odd` and `tr.even` are both at home.
-fn known_steps(variant: &Variant) -> HashSet<&str> {
+fn known_steps(variant: &Variant) -> HashSet<String> {
     let paths = variant.slots.iter().flat_map(|slot| &slot.class_paths);
-    paths.flat_map(|(path, _)| path.split('/')).collect()
+    paths.flat_map(|(path, _)| path.split('/')).map(str::to_owned).collect()
 }
 
 /// A token of the template as it is looked for in many rows: names are compared as numbers, and as a rule an element's
 /// classes are those of the template, word for word.
-struct Sought<'a> {
+struct Sought {
     kind: TokenKind,
     name: Option<Name>,
-    classes: &'a [String],
+    classes: Vec<String>,
     written: String,
 }
 
-impl<'a> Sought<'a> {
-    fn new(mark: Mark<'a>) -> Sought<'a> {
+impl Sought {
+    fn new(mark: Mark<'_>) -> Sought {
         let (kind, tag, classes) = match mark {
             Mark::Open(tag, classes) => (TokenKind::Open, Some(tag), classes),
             Mark::Close(tag) => (TokenKind::Close, Some(tag), &[][..]),
             Mark::Text => (TokenKind::Text, None, &[][..]),
         };
-        Sought { kind, name: tag.map(Name::from), classes, written: classes.join(" ") }
+        Sought { kind, name: tag.map(Name::from), classes: classes.to_vec(), written: classes.join(" ") }
     }
 
     /// Kind and tag are those of the token.
@@ -107,75 +93,120 @@ impl<'a> Sought<'a> {
     }
 
     fn is_worn(&self, tree: &Tree, node: NodeId) -> bool {
-        tree.class(node).unwrap_or("") == self.written || wears(tree, node, self.classes)
+        tree.class(node).unwrap_or("") == self.written || wears(tree, node, &self.classes)
     }
 }
 
-/// What tokens look like, and for each look where in the template it stands. Rows have few looks.
-struct Looks<'t> {
-    tree: &'t Tree,
-    variant: &'t Variant,
+/// What tokens look like, and for each look where in one variant of a template it stands. Rows have few looks, and pages of a
+/// template have the same.
+pub struct Looks {
+    template: Vec<Sought>,
     classes: Classes,
-    template: Vec<Sought<'t>>,
-    known_steps: OnceCell<HashSet<&'t str>>,
-    seen: Vec<Look<'t>>,
+    known_steps: OnceCell<HashSet<String>>,
+    seen: Vec<Look>,
     /// Of each look: the places of the template that it stands for, a bit each.
     places: Vec<Vec<u64>>,
+    /// The looks of the row before, one a token: as a rule the next row has the same.
+    row: Vec<usize>,
 }
 
-#[derive(PartialEq)]
-struct Look<'t> {
+struct Look {
     kind: TokenKind,
-    name: Option<&'t Name>,
-    class: &'t str,
+    name: Option<Name>,
+    class: String,
     is_first: bool,
 }
 
 /// Looks that are remembered from row to row.
 const MAX_LOOKS: usize = 64;
+/// Bytes of class names that are remembered from page to page.
+const MAX_CLASS_BYTES: usize = 64 << 10;
 
-impl<'t> Looks<'t> {
-    fn new(tree: &'t Tree, variant: &'t Variant, template: Vec<Mark<'t>>, classes: Classes) -> Looks<'t> {
+impl Looks {
+    pub fn new(variant: &Variant, classes: Classes) -> Looks {
+        let mut template = Vec::new();
+        flatten(&variant.parts, &mut template);
+        template.truncate(MAX_TOKENS);
         let template = template.into_iter().map(Sought::new).collect();
-        Looks { tree, variant, classes, template, known_steps: OnceCell::new(), seen: Vec::new(), places: Vec::new() }
+        let (seen, places, row) = (Vec::new(), Vec::new(), Vec::new());
+        Looks { template, classes, known_steps: OnceCell::new(), seen, places, row }
+    }
+
+    /// As [`of_rows`]; the variant is the one that these looks are for.
+    pub fn of_rows(&mut self, tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
+        let rows = sample(rows);
+        if rows.is_empty() || self.template.is_empty() {
+            return 0.0;
+        }
+        let length = self.template.len() as f64;
+        let ratio = |&row: &Span| self.common(tokens.tree, variant, tokens.slice(row)) as f64 / length;
+        rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
+    }
+
+    /// For the next page.
+    pub fn begin_anew(&mut self) {
+        if self.seen.iter().map(|it| it.class.len()).sum::<usize>() > MAX_CLASS_BYTES {
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        self.seen.clear();
+        self.places.clear();
+        self.row.clear();
     }
 
     /// Length of the longest common subsequence of the template and the row.
-    fn common(&mut self, row: &[Token]) -> usize {
+    fn common(&mut self, tree: &Tree, variant: &Variant, row: &[Token]) -> usize {
         if self.seen.len() > MAX_LOOKS {
-            self.seen.clear();
-            self.places.clear();
+            self.forget();
         }
         let row = &row[..row.len().min(MAX_TOKENS)];
-        let looks: Vec<usize> = row.iter().enumerate().map(|(i, token)| self.look(token, i == 0)).collect();
-        lcs::length(self.template.len(), looks.into_iter().map(|look| self.places[look].as_slice()))
+        let mut looks = std::mem::take(&mut self.row);
+        looks.truncate(row.len());
+        for (i, token) in row.iter().enumerate() {
+            let look = self.look(tree, variant, token, i == 0, looks.get(i).copied());
+            match looks.get_mut(i) {
+                Some(before) => *before = look,
+                None => looks.push(look),
+            }
+        }
+        let length = lcs::length(self.template.len(), looks.iter().map(|&look| self.places[look].as_slice()));
+        self.row = looks;
+        length
     }
 
-    fn look(&mut self, token: &Token, is_first: bool) -> usize {
+    /// `likely` is what it may well be.
+    fn look(&mut self, tree: &Tree, variant: &Variant, token: &Token, is_first: bool, likely: Option<usize>) -> usize {
         let is_open = token.kind == TokenKind::Open;
-        let class = if is_open { self.tree.class(token.node).unwrap_or("") } else { "" };
-        let look = Look { kind: token.kind, name: self.tree.name(token.node), class, is_first };
-        if let Some(known) = self.seen.iter().position(|it| *it == look) {
+        let class = if is_open { tree.class(token.node).unwrap_or("") } else { "" };
+        let name = tree.name(token.node);
+        let is_it = |it: &Look| {
+            it.kind == token.kind && it.name.as_ref() == name && it.is_first == is_first && it.class == class
+        };
+        if let Some(likely) = likely.filter(|&it| is_it(&self.seen[it])) {
+            return likely;
+        }
+        if let Some(known) = self.seen.iter().position(is_it) {
             return known;
         }
-        self.seen.push(look);
+        self.seen.push(Look { kind: token.kind, name: name.cloned(), class: class.to_owned(), is_first });
         let mut places = vec![0_u64; self.template.len().div_ceil(64)];
         for (j, sought) in self.template.iter().enumerate() {
-            let same = sought.names(self.tree, token)
+            let same = sought.names(tree, token)
                 && (!is_open
                     || self.classes == Classes::Ignored
                     || is_first && sought.classes.is_empty()
-                    || sought.is_worn(self.tree, token.node)
-                    || self.is_at_home(token.node));
+                    || sought.is_worn(tree, token.node)
+                    || self.is_at_home(tree, variant, token.node));
             places[j / 64] |= u64::from(same) << (j % 64);
         }
         self.places.push(places);
         self.places.len() - 1
     }
 
-    fn is_at_home(&self, node: NodeId) -> bool {
-        let known = self.known_steps.get_or_init(|| known_steps(self.variant));
-        known.contains(class_step(self.tree, node).as_str())
+    fn is_at_home(&self, tree: &Tree, variant: &Variant, node: NodeId) -> bool {
+        self.known_steps.get_or_init(|| known_steps(variant)).contains(class_step(tree, node).as_str())
     }
 }
 

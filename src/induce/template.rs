@@ -247,6 +247,10 @@ impl Source {
         }
     }
 
+    pub fn is_heading(&self) -> bool {
+        self.recipe().is_some_and(Recipe::is_heading)
+    }
+
     pub fn recipe(&self) -> Option<&Recipe> {
         match self {
             Source::Slot(_) => None,
@@ -260,6 +264,11 @@ impl Variant {
     pub fn reads_text(&self, column: usize) -> bool {
         let source = self.sources.get(column).and_then(Option::as_ref);
         source.is_some_and(|it| it.slots().iter().all(|&slot| self.slots[slot].kind == LeafKind::Text))
+    }
+
+    /// Does a column say what stands above its row?
+    pub fn wants_headings(&self) -> bool {
+        self.sources.iter().flatten().any(Source::is_heading)
     }
 
     /// The column that shows the slot as it is.

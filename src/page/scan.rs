@@ -245,7 +245,10 @@ impl<'p> Scanner<'p, '_> {
         {
             return made.clone();
         }
-        let made = self.names.entry(name).or_insert_with(|| LocalName::from(name.to_ascii_lowercase()));
+        let made = self.names.entry(name).or_insert_with(|| match name.bytes().any(|b| b.is_ascii_uppercase()) {
+            true => LocalName::from(name.to_ascii_lowercase()),
+            false => LocalName::from(name),
+        });
         *recent = Some((name, made.clone()));
         made.clone()
     }

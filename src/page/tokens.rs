@@ -211,7 +211,7 @@ impl<'t> Tokens<'t> {
 }
 
 /// As [`collapse`], without a copy where nothing but its ends changes.
-fn collapsed(text: &str) -> Cow<'_, str> {
+pub(super) fn collapsed(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim_matches(is_blank);
     let bytes = trimmed.as_bytes();
     let is_plain = |i: usize| match bytes[i] {

@@ -3,8 +3,11 @@
 //! Nodes stand in document order, so a node's descendants are the ids right behind it, up to [`Tree::end`]. That makes
 //! “is it inside”, “what comes next” and “which stretch of the page is this” questions about two numbers.
 
+use std::borrow::Cow;
+
 use html5ever::{LocalName, local_name};
 
+use super::tokens::collapsed;
 use super::{build, json};
 
 /// The name of a tag or an attribute: as cheap to compare as a number.
@@ -114,6 +117,7 @@ impl Tree {
         self.nodes.len() == 1
     }
 
+    #[inline]
     pub fn kind(&self, node: NodeId) -> Kind<'_> {
         match &self.nodes[node.index()].kind {
             NodeKind::Document => Kind::Document,
@@ -133,6 +137,7 @@ impl Tree {
     }
 
     /// The name of an element.
+    #[inline]
     pub fn name(&self, node: NodeId) -> Option<&LocalName> {
         match &self.nodes[node.index()].kind {
             NodeKind::Element(name, _) => Some(name),
@@ -153,6 +158,7 @@ impl Tree {
         }
     }
 
+    #[inline]
     pub fn attribute(&self, node: NodeId, name: &str) -> Option<&str> {
         self.element(node)?.attributes().find(|(key, _)| &***key == name).map(|(_, value)| value)
     }
@@ -162,10 +168,12 @@ impl Tree {
     }
 
     /// The class attribute as it stands.
+    #[inline]
     pub fn class(&self, node: NodeId) -> Option<&str> {
         self.element(node)?.attributes().find(|(key, _)| **key == local_name!("class")).map(|(_, value)| value)
     }
 
+    #[inline]
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node.0 != 0).then(|| NodeId(self.nodes[node.index()].parent))
     }
@@ -210,12 +218,23 @@ impl Tree {
 
     /// All text inside the node, white space collapsed; scripts and styles are not text.
     pub fn text(&self, node: NodeId) -> String {
-        let mut text = Collapsed::default();
+        let room = self.shown_texts(node).map(|part| part.len() + 1).sum();
+        let mut text = Collapsed::behind(String::with_capacity(room));
         for part in self.shown_texts(node) {
             text.push(part);
             text.part();
         }
         text.text
+    }
+
+    /// As [`Tree::text`], without a copy where one text node has all of it.
+    pub fn words(&self, node: NodeId) -> Cow<'_, str> {
+        let mut texts = self.shown_texts(node).filter(|text| !text.chars().all(is_blank));
+        match (texts.next(), texts.next()) {
+            (None, _) => Cow::Borrowed(""),
+            (Some(only), None) => collapsed(only),
+            (Some(_), Some(_)) => Cow::Owned(self.text(node)),
+        }
     }
 
     /// The texts under a node that a person sees, as they stand there.
@@ -266,8 +285,9 @@ impl Tree {
     }
 
     /// The elements with this tag, in document order.
-    pub fn elements<'t>(&'t self, tag: &'t str) -> impl Iterator<Item = NodeId> + 't {
-        self.subtree(self.root()).filter(move |&node| self.tag(node) == tag)
+    pub fn elements(&self, tag: &str) -> impl Iterator<Item = NodeId> + use<'_> {
+        let name = Name::from(tag);
+        self.subtree(self.root()).filter(move |&node| self.name(node) == Some(&name))
     }
 }
 
@@ -310,9 +330,13 @@ pub(super) struct Contents {
     attributes: Vec<Attribute>,
 }
 
+/// Four pages of the corpus in five have an attribute in 40 to 130 bytes, half of them in 63 or less.
+const BYTES_AN_ATTRIBUTE: usize = 64;
+
 impl Contents {
     pub fn with_room(page_bytes: usize) -> Contents {
-        Contents { text: String::with_capacity(page_bytes), attributes: Vec::new() }
+        let attributes = Vec::with_capacity(page_bytes / BYTES_AN_ATTRIBUTE);
+        Contents { text: String::with_capacity(page_bytes), attributes }
     }
 
     fn text(&self, places: Places) -> &str {
@@ -362,7 +386,7 @@ impl Contents {
 
 /// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
 pub fn collapse(text: &str) -> String {
-    let mut out = Collapsed::default();
+    let mut out = Collapsed::behind(String::with_capacity(text.len()));
     out.push(text);
     out.text
 }
@@ -430,6 +454,16 @@ pub fn is_blank(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_the_text_with_and_without_a_copy() {
+        for html in
+            ["", " \n", "a", " a  b ", "<b>a</b> <i></i>", "<b>a</b>b", "a<script>x</script>", "\u{200b}<p>a\u{a0}b"]
+        {
+            let tree = Tree::parse(&format!("<div>{html}</div>"));
+            assert_eq!(tree.words(tree.root()), tree.text(tree.root()), "{html:?}");
+        }
+    }
 
     #[test]
     fn parts_of_pages_stand_side_by_side_as_they_were() {

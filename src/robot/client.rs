@@ -16,7 +16,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::header::HeaderValue;
-use reqwest::{Body, Response};
+use reqwest::{Body, Response, ResponseBuilderExt};
 use rustls::ClientConfig;
 use tower_http::decompression::Decompression;
 use tower_service::Service;
@@ -47,13 +47,18 @@ impl Client {
 
     /// Sends a request; comes back with the head of its answer.
     pub async fn send(&self, request: reqwest::Request) -> Result<Response, AnyError> {
+        let url = request.url().clone();
         let mut request: hyper::Request<Body> = request.try_into()?;
         if let Some(auth) = self.proxy_auth.as_ref().filter(|_| request.uri().scheme_str() == Some("http")) {
             request.headers_mut().insert(reqwest::header::PROXY_AUTHORIZATION, auth.clone());
         }
         // This service is always ready.
         let answer = self.service.clone().call(request).await?;
-        Ok(Response::from(answer.map(Body::wrap)))
+        let mut answer = answer.map(Body::wrap);
+        // Not told of the address, reqwest parses one of its own for each answer.
+        let told = hyper::Response::builder().url(url).body(())?;
+        answer.extensions_mut().extend(told.into_parts().0.extensions);
+        Ok(Response::from(answer))
     }
 }
 

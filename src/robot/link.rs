@@ -1,5 +1,7 @@
 //! Where the links of a page lead. Pure.
 
+use std::borrow::Cow;
+
 use url::Url;
 
 use crate::guard::MAX_URL_BYTES;
@@ -84,7 +86,7 @@ pub fn clickable(tree: &Tree, wanted: Wanted<'_>) -> Option<NodeId> {
 pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for node in tree.elements("a").filter(|&node| is_link(tree, node)) {
-        let text = label(tree, node);
+        let text = label(tree, node).into_owned();
         if !text.is_empty() && !texts.contains(&text) {
             texts.push(text);
         }
@@ -106,14 +108,14 @@ pub fn is_link(tree: &Tree, node: NodeId) -> bool {
 }
 
 /// What a person would call the link: its text, or else what its picture or its attributes say.
-pub fn label(tree: &Tree, node: NodeId) -> String {
-    let text = tree.text(node);
+pub fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
+    let text = tree.words(node);
     if !text.is_empty() {
         return text;
     }
     let alt = tree.subtree(node).find_map(|it| tree.attribute(it, "alt").filter(|alt| !alt.trim().is_empty()));
     let said = alt.or_else(|| tree.attribute(node, "aria-label")).or_else(|| tree.attribute(node, "title"));
-    crate::page::tree::collapse(said.unwrap_or_default())
+    Cow::Owned(crate::page::tree::collapse(said.unwrap_or_default()))
 }
 
 fn has_text(tree: &Tree, node: NodeId, wanted: Option<&str>) -> bool {

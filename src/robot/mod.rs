@@ -21,6 +21,7 @@ mod post_back;
 pub mod link;
 pub mod pager;
 mod session;
+mod address;
 mod door;
 mod client;
 mod connection;

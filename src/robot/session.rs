@@ -10,6 +10,7 @@ use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use url::Url;
 
+use super::address::{origin, without_password};
 use super::blank::Blanks;
 use super::client::{self, Client};
 use super::cookies::Jar;
@@ -24,6 +25,8 @@ use super::sent;
 use super::trouble::SessionError;
 use crate::guard::Guard;
 use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
+
+pub use super::address::shown;
 
 pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -190,11 +193,11 @@ impl Session {
 
     /// Gives user and password to every request to this origin, and to no other.
     pub fn authorise(&mut self, url: &Url, user: String, password: String) {
-        self.basic.insert(url.origin().ascii_serialization(), (user, password));
+        self.basic.insert(origin(url).into_owned(), (user, password));
     }
 
     pub(super) fn log_in_for(&self, url: &Url) -> Option<&(String, String)> {
-        self.basic.get(&url.origin().ascii_serialization())
+        self.basic.get(&*origin(url))
     }
 
     /// Waits, but not beyond the run's time.
@@ -380,7 +383,7 @@ impl Session {
         {
             headers.insert(header::COOKIE, value);
         }
-        if let Some(referrer) = request.referrer.as_ref().filter(|it| it.origin() == request.url.origin()) {
+        if let Some(referrer) = request.referrer.as_ref().filter(|it| origin(it) == origin(&request.url)) {
             if let Ok(value) = HeaderValue::from_str(&shown(referrer)) {
                 headers.insert(header::REFERER, value);
             }
@@ -422,19 +425,4 @@ fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         .filter(|(name, _)| *name != header::SET_COOKIE)
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect()
-}
-
-pub(super) fn without_password(url: &Url) -> Url {
-    let mut url = url.clone();
-    // An error means that this kind of URL can have neither.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url
-}
-
-/// An address as people may see it: no user, no password, no place within the page.
-pub fn shown(url: &Url) -> String {
-    let mut url = without_password(url);
-    url.set_fragment(None);
-    url.to_string()
 }

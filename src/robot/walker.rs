@@ -149,7 +149,7 @@ impl<'a> Walker<'a> {
     /// Sends a request and stands on the page it brings. `strict`: a page with a bad status is trouble. Where the site has
     /// forgotten us in the meantime, we log in again, once, and ask once more.
     pub async fn go(&mut self, request: Request, strict: bool) -> Result<(), Trouble> {
-        let again = (!request.post).then(|| request.clone());
+        let again = (self.login.is_some() && !request.post).then(|| request.clone());
         let arrived = self.arrive(request, strict).await;
         if self.login.is_none() || !steps::is_logged_out(self)? {
             return arrived;
@@ -352,7 +352,7 @@ impl<'a> Walker<'a> {
 
     pub fn trace(&mut self, text: impl AsRef<str>) {
         let (step, verb) = self.place();
-        let text = one_line(&self.blanks.text(text.as_ref()));
+        let text = one_line(self.blanks.text(text.as_ref()));
         self.observer.trace(TraceLine { at: Utc::now(), step, verb, text });
     }
 
@@ -364,7 +364,7 @@ impl<'a> Walker<'a> {
         if let Some(page) = &mut page {
             self.blanks.page(page);
         }
-        Trouble { cause, sentence: place + &one_line(&self.blanks.text(sentence.as_ref())), page }
+        Trouble { cause, sentence: place + &one_line(self.blanks.text(sentence.as_ref())), page }
     }
 
     /// The outermost step, counted from 1 (0: implied), and the verbs from there in: `for_each › get`.
@@ -391,16 +391,17 @@ pub fn says_where(all: &[Step]) -> bool {
 const MAX_LINE_CHARS: usize = 2_000;
 
 /// Text from a site on one line, without what a terminal would obey.
-fn one_line(text: &str) -> String {
-    let plain = |c: char| {
-        if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') { ' ' } else { c }
-    };
-    text.chars().map(plain).take(MAX_LINE_CHARS).collect()
+fn one_line(text: String) -> String {
+    let is_obeyed = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.len() <= MAX_LINE_CHARS && !text.chars().any(is_obeyed) {
+        return text;
+    }
+    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).take(MAX_LINE_CHARS).collect()
 }
 
 /// What speaks against using the page: its status, or that it is no page at all.
 pub fn objection(page: &Page) -> Option<(Failure, String)> {
-    let (url, status) = (shown(&page.meta.url), page.meta.status);
+    let (url, status) = (|| shown(&page.meta.url), page.meta.status);
     // Nobody had asked whether it is unchanged.
     if status >= 400 || status == 304 {
         let cause = match status {
@@ -411,14 +412,14 @@ pub fn objection(page: &Page) -> Option<(Failure, String)> {
         };
         let reason =
             reqwest::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason()).unwrap_or_default();
-        let said = format!("{url} answered with status {status} {reason}").trim_end().to_owned();
+        let said = format!("{} answered with status {status} {reason}", url()).trim_end().to_owned();
         let wish = retry::wish(&page.meta, page.meta.fetched_at);
         let wish = wish
             .map(|wait| format!(" and asks to be left alone for {}; the next run tries again", retry::rounded(wait)));
         return Some((cause, said + &wish.unwrap_or_default()));
     }
     let kind = foreign_kind(&page.body)?;
-    Some((Failure::Http, format!("{url} is {kind}, not a web page")))
+    Some((Failure::Http, format!("{} is {kind}, not a web page", url())))
 }
 
 /// Words of pages that stand between a robot and the site.

@@ -26,6 +26,8 @@ pub const MAX_FRAME: usize = 16 << 20;
 /// Rows are sent on when a batch has this many cells' bytes, or [`BATCH_ROWS`] rows.
 pub const BATCH_BYTES: usize = 1 << 20;
 pub const BATCH_ROWS: usize = 1_000;
+/// The two lengths that a frame begins with.
+const LENGTHS: usize = 8;
 /// More messages than this from one run is a flood, not a report.
 pub const MAX_MESSAGES: usize = 1_000_000;
 
@@ -173,24 +175,43 @@ pub fn write<T: Serialize>(pipe: &mut impl Write, message: &T, raw: &[u8]) -> Re
 }
 
 fn frame<T: Serialize>(message: &T, raw: &[u8]) -> Result<Vec<u8>, WireError> {
-    let json = serde_json::to_vec(message)?;
-    let total = json.len() + raw.len();
+    let mut frame = Vec::new();
+    append(&mut frame, message, raw)?;
+    Ok(frame)
+}
+
+/// Puts a message behind others that wait to be sent together.
+pub fn append<T: Serialize>(waiting: &mut Vec<u8>, message: &T, raw: &[u8]) -> Result<(), WireError> {
+    let start = waiting.len();
+    let appended = append_frame(waiting, message, raw);
+    if appended.is_err() {
+        // Half a message would garble all that follow.
+        waiting.truncate(start);
+    }
+    appended
+}
+
+fn append_frame<T: Serialize>(waiting: &mut Vec<u8>, message: &T, raw: &[u8]) -> Result<(), WireError> {
+    let start = waiting.len();
+    waiting.extend_from_slice(&[0; LENGTHS]);
+    serde_json::to_writer(&mut *waiting, message)?;
+    let json = waiting.len() - start - LENGTHS;
+    let total = json + raw.len();
     if total > MAX_FRAME {
         return Err(WireError::TooLarge(total));
     }
-    let mut frame = Vec::with_capacity(8 + total);
-    for part in [&json[..], raw] {
-        let length = u32::try_from(part.len()).expect("MAX_FRAME fits into 32 bits");
-        frame.extend_from_slice(&length.to_be_bytes());
+    for (place, part) in [json, raw.len()].into_iter().enumerate() {
+        let length = u32::try_from(part).expect("MAX_FRAME fits into 32 bits").to_be_bytes();
+        let at = start + place * length.len();
+        waiting[at..at + length.len()].copy_from_slice(&length);
     }
-    frame.extend_from_slice(&json);
-    frame.extend_from_slice(raw);
-    Ok(frame)
+    waiting.extend_from_slice(raw);
+    Ok(())
 }
 
 /// The next message with its raw bytes, or none when the other side has closed the pipe between two messages.
 pub fn read<T: DeserializeOwned>(pipe: &mut impl Read) -> Result<Option<(T, Vec<u8>)>, WireError> {
-    let mut lengths = [0_u8; 8];
+    let mut lengths = [0_u8; LENGTHS];
     if !fill(pipe, &mut lengths)? {
         return Ok(None);
     }
@@ -248,6 +269,16 @@ mod tests {
         assert_eq!(raw, b"\0raw");
         let end = Message::End(Verdict::failed(Failure::Network, "no route"));
         assert_eq!(format!("{:?}", round_trip(&end, b"").0), format!("{end:?}"));
+    }
+
+    #[test]
+    fn a_message_that_is_too_large_leaves_those_that_wait_as_they_were() {
+        let small = Message::SoFar { pages: 1, rows: 10 };
+        let mut waiting = Vec::new();
+        append(&mut waiting, &small, b"").expect("a small message");
+        let before = waiting.clone();
+        assert!(matches!(append(&mut waiting, &small, &vec![0; MAX_FRAME]), Err(WireError::TooLarge(_))));
+        assert_eq!(waiting, before);
     }
 
     #[test]

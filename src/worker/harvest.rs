@@ -1,11 +1,11 @@
 //! Takes the pages as the robot brings them, and turns them into rows.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use url::Url;
 
-use crate::extract::{self, links};
+use crate::extract::{self, Reader, links};
 use crate::induce::{self, LearnOptions, Template};
 use crate::judge::Tally;
 use crate::model::script::Step;
@@ -27,7 +27,8 @@ const MAX_KEPT_BYTES: usize = wire::MAX_FRAME / 2;
 
 pub struct Harvest<'a> {
     assignment: &'a Assignment,
-    template: Option<Template>,
+    /// What the rows are read with.
+    reader: Option<Reader>,
     /// Set when the template was learned in this run.
     pub clearly_ahead: Option<bool>,
     pub pages: u32,
@@ -39,6 +40,7 @@ pub struct Harvest<'a> {
     tally: Tally,
     kept: u32,
     saved: u32,
+    hashes: foldhash::quality::RandomState,
     seen: HashSet<u64>,
     /// How often each row is on the page of now: a page that grows shows its old rows again.
     on_page: HashMap<u64, u32>,
@@ -71,7 +73,7 @@ impl<'a> Harvest<'a> {
         let details = read("details.json", &assignment.details)?;
         Ok(Harvest {
             assignment,
-            template: read("template.json", &assignment.template)?,
+            reader: read("template.json", &assignment.template)?.map(Reader::new),
             clearly_ahead: None,
             pages: 0,
             rows: 0,
@@ -82,6 +84,7 @@ impl<'a> Harvest<'a> {
             tally: Tally::default(),
             kept: 0,
             saved: 0,
+            hashes: foldhash::quality::RandomState::default(),
             seen: HashSet::new(),
             on_page: HashMap::new(),
             columns: Vec::new(),
@@ -95,8 +98,8 @@ impl<'a> Harvest<'a> {
     }
 
     pub fn learned_template(&self) -> Option<String> {
-        let template = self.template.as_ref().filter(|_| self.clearly_ahead.is_some())?;
-        Some(template.to_json())
+        let reader = self.reader.as_ref().filter(|_| self.clearly_ahead.is_some())?;
+        Some(reader.template().to_json())
     }
 
     /// What later runs are measured against.
@@ -144,12 +147,13 @@ impl<'a> Harvest<'a> {
     fn learn(&mut self, tree: &Tree) {
         let candidates = induce::learn(std::slice::from_ref(tree), &LearnOptions::default());
         self.clearly_ahead = Some(induce::clearly_ahead(&candidates));
-        self.template = candidates.into_iter().next().filter(induce::is_plausible).map(|best| best.template);
+        let best = candidates.into_iter().next().filter(induce::is_plausible);
+        self.reader = best.map(|best| Reader::new(best.template));
     }
 
     /// Is the row one that this run has not had yet?
     fn add(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
-        let hash = hash_of(&cells);
+        let hash = self.hashes.hash_one(&cells);
         *self.on_page.entry(hash).or_default() += 1;
         let is_new = self.seen.insert(hash);
         self.rows += 1;
@@ -160,8 +164,8 @@ impl<'a> Harvest<'a> {
 
     /// The rows of a page, with what the `for_each` around it adds.
     fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
-        let template = self.template.as_ref()?;
-        let extraction = extract::records(template, tree);
+        let reader = self.reader.as_mut()?;
+        let extraction = reader.records(tree);
         let table = extract::named(extraction.table, &self.assignment.task.columns);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
@@ -170,14 +174,18 @@ impl<'a> Harvest<'a> {
             self.similarity = Some(extraction.similarity);
             self.likeness = Some(extraction.likeness);
         }
-        let are_texts = extract::shown_texts(template);
+        let are_texts = extract::shown_texts(reader.template());
         self.tally.name(table.columns.iter().cloned().zip(are_texts));
         self.columns = table.columns;
         self.columns.extend(self.with.iter().cloned());
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
         let added: Vec<Option<String>> = self.with.iter().map(value).collect();
         let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
-        Some(rows.map(|row| row.cells.into_iter().chain(added.iter().cloned()).collect()).collect())
+        let with_added = |mut row: Row| {
+            row.cells.extend_from_slice(&added);
+            row.cells
+        };
+        Some(rows.map(with_added).collect())
     }
 
     fn put(&mut self, row: Row) {
@@ -195,10 +203,12 @@ impl Observer for Harvest<'_> {
         let index = self.pages;
         self.pages += 1;
         self.keep(page);
-        self.bases.push(page.meta.url.clone());
+        if self.details.is_some() {
+            self.bases.push(page.meta.url.clone());
+        }
         if index == 0 {
             self.signs = signs::of(tree, &page.body);
-            if self.template.is_none() {
+            if self.reader.is_none() {
                 self.learn(tree);
             }
         }
@@ -218,7 +228,7 @@ impl Observer for Harvest<'_> {
         let mut now: HashMap<u64, u32> = HashMap::new();
         let mut new = 0;
         for cells in rows {
-            let hash = hash_of(&cells);
+            let hash = self.hashes.hash_one(&cells);
             let count = now.entry(hash).or_default();
             *count += 1;
             if *count > self.on_page.get(&hash).copied().unwrap_or(0) {
@@ -252,12 +262,6 @@ impl Observer for Harvest<'_> {
     fn trace(&mut self, line: TraceLine) {
         report(&Message::Trace(line));
     }
-}
-
-fn hash_of(cells: &[Option<String>]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    cells.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Has the page been sent? One that is too large is not.

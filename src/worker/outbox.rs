@@ -12,12 +12,14 @@ static WAITING: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 /// No line waits longer than this, also when the run hangs.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 const MOST_BYTES: usize = 32 << 10;
+/// Room that is kept for the next messages: as a rule a batch of rows needs no more.
+const MOST_ROOM: usize = 2 * wire::BATCH_BYTES;
 
 /// Says a message: how far the run is within a moment, and everything else at once. With nobody listening there is nothing left to do,
 /// and the process ends.
 pub fn say(message: &Message, raw: &[u8]) {
     let mut waiting = lock();
-    if wire::write(&mut *waiting, message, raw).is_err() {
+    if wire::append(&mut waiting, message, raw).is_err() {
         std::process::exit(1);
     }
     let can_wait = matches!(message, Message::Trace(_) | Message::SoFar { .. });
@@ -50,4 +52,5 @@ fn send(waiting: &mut Vec<u8>) {
         std::process::exit(1);
     }
     waiting.clear();
+    waiting.shrink_to(MOST_ROOM);
 }

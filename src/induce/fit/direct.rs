@@ -3,6 +3,8 @@
 //! It weighs what the long way would weigh of them: the children of one parent, the cells of one grid, and all of them.
 //! Where the outcome is not convincing it says nothing, and the long way is taken.
 
+use std::rc::Rc;
+
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::{ENOUGH, Fitter, MIN_QUALITY, MIN_SCANNED, SCAN_BONUS};
@@ -53,7 +55,8 @@ pub(super) fn rows(fitter: &mut Fitter<'_, '_>, variant: &Variant) -> Option<(f6
     }
     let gain = total - MIN_QUALITY * rows.len() as f64;
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
-    let headings = layout::headings(fitter.view, &spans);
+    let headings =
+        if variant.wants_headings() { layout::headings(fitter.view, &spans) } else { vec![Rc::default(); spans.len()] };
     let lay = |(row, above): (Seen, _)| LaidRow { span: row.span, leaves: row.leaves, cells: row.cells, above };
     Some((gain, rows.into_iter().zip(headings).map(lay).collect()))
 }
@@ -123,7 +126,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &Element) -> Opt
 fn seen(fitter: &mut Fitter<'_, '_>, variant: &Variant, root: &Element) -> Option<Vec<Seen>> {
     let tree = fitter.view.tree();
     let most = MAX_TRIED * (variant.rows as usize).max(10);
-    let same_tag = tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag);
+    let same_tag = tree.elements(&root.tag);
     let (known, mut others): (Vec<NodeId>, Vec<NodeId>) = same_tag.partition(|&node| is_known(tree, root, node));
     // Counted before any is read: where lists stand in lists, 50 deep, half of 1.3 s was spent on rows that were then given up.
     if known.len() > most {
@@ -258,14 +261,20 @@ fn path_print(tree: &Tree, node: NodeId) -> u64 {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::super::{fit, fit_directly, fit_fully};
+    use super::super::{Fit, Kit, fit, fit_directly, fit_fully};
     use super::*;
+    use crate::induce::leaf::Paths;
     use crate::induce::{LearnOptions, Template, learn};
     use crate::page::charset;
 
     fn template(page: &Tree) -> Option<Template> {
         let options = LearnOptions { top: 1, ..LearnOptions::default() };
         learn(std::slice::from_ref(page), &options).into_iter().next().map(|it| it.template)
+    }
+
+    fn directly(template: &Template, view: &View<'_>) -> Option<Fit> {
+        let variant = &template.variants[0];
+        fit_directly(variant, 0, view, Kit::new(variant, Paths::default()))
     }
 
     fn spans(rows: &[LaidRow]) -> Vec<Span> {
@@ -293,7 +302,7 @@ mod tests {
         let template = template(&shop(&["fig", "pear", "apple", "melon"])).expect("the shop has a list");
         let page = shop(&["plum", "cherry", "lime"]);
         let view = View::new(&page);
-        let direct = fit_directly(&template.variants[0], 0, &view).expect("the rows leave no doubt");
+        let direct = directly(&template, &view).expect("the rows leave no doubt");
         let full = fit_fully(&template, &view).expect("the template fits");
         assert_eq!(direct.rows.len(), 3);
         assert_eq!(spans(&direct.rows), spans(&full.rows));
@@ -304,7 +313,7 @@ mod tests {
         let template =
             template(&shop(&["fig", "pear", "apple", "melon", "lemon", "grape"])).expect("the shop has a list");
         let page = shop(&["plum"]);
-        assert!(fit_directly(&template.variants[0], 0, &View::new(&page)).is_none());
+        assert!(directly(&template, &View::new(&page)).is_none());
         let found = fit(&template, &View::new(&page)).expect("the template fits");
         assert_eq!(found.rows.len(), 1);
     }
@@ -324,7 +333,7 @@ mod tests {
         let mut agree = true;
         for page in ["page.html", "page2.html", "page3.html"].into_iter().filter_map(read) {
             let view = View::new(&page);
-            if let Some(direct) = fit_directly(&template.variants[0], 0, &view) {
+            if let Some(direct) = directly(&template, &view) {
                 let full = fit_fully(&template, &view).expect("what fits directly fits");
                 agree &= said(&direct.rows) == said(&full.rows) && (direct.similarity - full.similarity).abs() < 1e-9;
             }

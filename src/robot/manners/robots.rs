@@ -7,6 +7,7 @@ use texting_robots::Robot;
 use url::Url;
 
 use crate::model::RobotsTxt;
+use crate::robot::address::origin;
 use crate::robot::session::{Purpose, Reply, Request, Session};
 use crate::robot::trouble::SessionError;
 
@@ -45,8 +46,8 @@ impl Session {
     /// May this address be fetched, as far as its site is concerned?
     pub(in crate::robot) async fn heed_robots(&mut self, url: &Url) -> Result<(), SessionError> {
         let Some(name) = self.limits.robot.clone() else { return Ok(()) };
-        let origin = url.origin().ascii_serialization();
-        if !self.robots.contains_key(&origin) {
+        let origin = origin(url);
+        if !self.robots.contains_key(&*origin) {
             let fresh = self.home.robots(&origin).filter(|it| Utc::now() - it.fetched_at < FRESH);
             let rules = match fresh {
                 Some(robots) => Rules::read(&name, &robots.text),
@@ -55,17 +56,19 @@ impl Session {
             if self.robots.len() >= MAX_ORIGINS {
                 self.robots.clear();
             }
-            self.robots.insert(origin.clone(), rules);
+            self.robots.insert(origin.clone().into_owned(), rules);
         }
-        match self.robots[&origin].objection(&name, url) {
+        match self.robots[&*origin].objection(&name, url) {
             None => Ok(()),
-            Some(rule) => Err(SessionError::RobotsTxt { origin, path: url.path().to_owned(), rule }),
+            Some(rule) => {
+                Err(SessionError::RobotsTxt { origin: origin.into_owned(), path: url.path().to_owned(), rule })
+            }
         }
     }
 
     /// How long this site wants us to wait between two requests.
     pub(in crate::robot) fn crawl_delay(&self, url: &Url) -> Duration {
-        self.robots.get(&url.origin().ascii_serialization()).map_or(Duration::ZERO, |rules| rules.delay)
+        self.robots.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.delay)
     }
 
     /// A failing connection ends the run under its own name: the page would have met the same.
@@ -128,6 +131,7 @@ impl Rules {
             Kind::Unknown { status } => {
                 Some(format!("it answered with status {status}, and until it can be read all of the site is closed"))
             }
+            Kind::Stated { text, .. } if text.is_empty() => None,
             Kind::Stated { robot, .. } if robot.allowed(url.as_str()) => None,
             Kind::Stated { text, .. } => Some(format!("“{}”", rule(name, text, url))),
         }

@@ -59,14 +59,17 @@ impl Session {
 
     /// Hands a page out to be kept, if it may be.
     pub(in crate::robot) fn keep(&mut self, request: &Request, headers: &HeaderMap, page: &Page, purpose: Purpose) {
-        let Some(url) = address(&request.url) else { return };
         let meta = &page.meta;
+        if !may_be_kept(meta) {
+            return;
+        }
+        let Some(url) = address(&request.url) else { return };
         let has_secret = || {
             self.secrets.in_text(url.as_str())
                 || meta.headers.iter().any(|(_, value)| self.secrets.in_text(value))
                 || self.secrets.in_bytes(&page.body)
         };
-        if purpose != Purpose::Page || request.post || request.body.is_some() || !may_be_kept(meta) || has_secret() {
+        if purpose != Purpose::Page || request.post || request.body.is_some() || has_secret() {
             return;
         }
         let kept = KeptPage {

@@ -224,6 +224,9 @@ fn in_other_widget(tree: &Tree, node: NodeId) -> bool {
 /// Does the address look like the same list, further on: the same path but for numbers, or the same path and other numbers in
 /// its query?
 fn same_list(url: &Url, target: &Url) -> bool {
+    if url.path() == target.path() {
+        return true;
+    }
     let path = |url: &Url| strip_page(url.path());
     let (here, there) = (path(url), path(target));
     here == there || there.starts_with(&format!("{here}/")) || here.starts_with(&format!("{there}/"))

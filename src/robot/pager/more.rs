@@ -1,5 +1,7 @@
 //! A button that fetches more into the same page: no address leads on, a browser would have to press it.
 
+use std::borrow::Cow;
+
 use url::Url;
 
 use super::super::link;
@@ -45,9 +47,9 @@ fn buttons(tree: &Tree) -> impl Iterator<Item = NodeId> {
     tree.subtree(tree.root()).filter(presses).filter(|&node| words::says_more(&label(tree, node)))
 }
 
-fn label(tree: &Tree, node: NodeId) -> String {
+fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
     if tree.tag(node) == "input" {
-        return tree.attribute(node, "value").unwrap_or_default().to_owned();
+        return Cow::Borrowed(tree.attribute(node, "value").unwrap_or_default());
     }
     link::label(tree, node)
 }

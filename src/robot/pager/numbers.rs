@@ -42,6 +42,7 @@ fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     let links: Vec<(NodeId, u32)> = tree
         .elements("a")
         .filter(|&node| link::is_link(tree, node))
+        .filter(|&node| !has_letters(tree, node))
         .filter_map(|node| Some((node, number(&tree.text(node))?)))
         .filter(|&(node, _)| !super::in_other_widget(tree, node))
         .collect();
@@ -58,6 +59,11 @@ fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     }
     pagers.retain(|_, numbers| numbers.len() <= MAX_NUMBERS && alike(tree, base, numbers));
     pagers
+}
+
+/// Most links say something, and need not be read to their end to be no number.
+fn has_letters(tree: &Tree, link: NodeId) -> bool {
+    tree.shown_texts(link).any(|text| text.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
 /// A text that is a page's number and nothing else.

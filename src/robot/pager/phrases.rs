@@ -1,9 +1,9 @@
 //! What links say, in many languages: lists with bars between. A text must be one of them as a whole, but for marks around it.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use foldhash::{HashMap, HashSet};
 
 use super::words::Says;
 

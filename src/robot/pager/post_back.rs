@@ -1,5 +1,7 @@
 //! Pagers that a script turns: `<a href="javascript:__doPostBack('grid','Page$2')">2</a>`.
 
+use std::borrow::Cow;
+
 use super::super::{link, post_back};
 use super::numbers::number;
 use super::words::{self, Says};
@@ -44,9 +46,9 @@ fn is_pressed(tree: &Tree, node: NodeId) -> bool {
     matches!(tree.tag(node), "a" | "button" | "input")
 }
 
-fn label(tree: &Tree, node: NodeId) -> String {
+fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
     match tree.attribute(node, "value").filter(|_| tree.tag(node) == "input") {
-        Some(value) => value.to_owned(),
+        Some(value) => Cow::Borrowed(value),
         None => link::label(tree, node),
     }
 }

@@ -1,5 +1,7 @@
 //! What the words of a link, and the names around it, say.
 
+use std::borrow::Cow;
+
 use super::phrases;
 use crate::page::{NodeId, Tree};
 
@@ -43,7 +45,8 @@ pub fn text(label: &str) -> Says {
     if label.len() > 4 * MAX_CHARS {
         return Says::Nothing;
     }
-    let label = label.to_lowercase();
+    let mut room = [0; 4 * MAX_CHARS];
+    let label = lowercase(label, &mut room);
     if label.is_empty() || label.chars().count() > MAX_CHARS || label.split_whitespace().count() > MAX_WORDS {
         return Says::Nothing;
     }
@@ -66,6 +69,18 @@ pub fn text(label: &str) -> Says {
     }
 }
 
+/// Without memory of its own where it fits into the room: every link of every page is read so.
+fn lowercase<'r>(text: &str, room: &'r mut [u8]) -> Cow<'r, str> {
+    match room.get_mut(..text.len()).filter(|_| text.is_ascii()) {
+        Some(room) => {
+            room.copy_from_slice(text.as_bytes());
+            room.make_ascii_lowercase();
+            String::from_utf8_lossy(room)
+        }
+        None => Cow::Owned(text.to_lowercase()),
+    }
+}
+
 /// Do class, id, title or label of the link, or of what it stands in alone, say so?
 pub fn attributes(tree: &Tree, node: NodeId, what: Says) -> bool {
     let is_small = |it: NodeId| tree.end(it).0 - it.0 <= MAX_WRAPPER_NODES;
@@ -76,6 +91,9 @@ pub fn attributes(tree: &Tree, node: NodeId, what: Says) -> bool {
 }
 
 fn says(tree: &Tree, node: NodeId, what: Says) -> bool {
+    if tree.element(node).is_none_or(|it| it.attributes().len() == 0) {
+        return false;
+    }
     let labelled =
         ["title", "aria-label", "alt"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| text(it) == what);
     labelled || ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| names_say(it) == what)
