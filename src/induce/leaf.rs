@@ -273,7 +273,7 @@ fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
 const PLAIN: f64 = 0.9;
 
 /// A step that says how something looks, not what it is.
-pub fn is_dress(step: &str) -> bool {
+fn is_dress(step: &str) -> bool {
     step == "span" || is_inline(step)
 }
 

@@ -52,12 +52,10 @@ fn weigh(old: &Old<'_>, candidate: &Candidate, place: usize) -> (f64, Mapping) {
 
 /// The candidate under the old columns, behind them those that are new, hidden: a person may want them.
 fn renamed(old: &Template, candidate: Candidate, mapping: &Mapping, score: f64) -> Candidate {
-    let template = Template::with_variant(old, &candidate.template, &mapping.columns);
-    let taken: Vec<usize> = mapping.columns.iter().flatten().copied().collect();
-    let rest: Vec<usize> = (0..candidate.table.columns.len()).filter(|it| !taken.contains(it)).collect();
+    let template = Template::with_variant(old, &candidate.template, &mapping.columns, &mapping.new);
     let cells = |row: &Row| -> Vec<Option<String>> {
         let mapped = mapping.columns.iter().map(|column| row.cells[(*column)?].clone());
-        mapped.chain(rest.iter().map(|&column| row.cells[column].clone())).collect()
+        mapped.chain(mapping.new.iter().map(|&column| row.cells[column].clone())).collect()
     };
     let rows = candidate.table.rows.iter().map(|row| Row { cells: cells(row), page: row.page }).collect();
     let columns = template.columns().iter().map(|column| column.name.clone()).collect();

@@ -6,7 +6,7 @@ use foldhash::HashSet;
 
 use super::features::sample;
 use super::lcs;
-use super::leaf::{class_step, is_dress};
+use super::leaf::class_step;
 use super::template::{Part, Variant};
 use crate::model::SIMILARITY_LINE;
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};
@@ -46,7 +46,8 @@ pub(super) enum Mark<'a> {
 pub(super) fn flatten<'a>(parts: &'a [Part], marks: &mut Vec<Mark<'a>>) {
     for part in parts {
         match part {
-            Part::Element(element) if element.classes.is_empty() && is_dress(&element.tag) => {
+            // An editor's spans come and go.
+            Part::Element(element) if element.classes.is_empty() && element.tag == "span" => {
                 flatten(&element.parts, marks);
             }
             Part::Element(element) => {

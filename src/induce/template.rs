@@ -189,13 +189,12 @@ impl Template {
         }
     }
 
-    /// The old template with one more shape, which comes first: the other's columns become the old ones that `columns` names,
-    /// and those that are none of them stand behind, hidden.
-    pub fn with_variant(old: &Template, new: &Template, columns: &[Option<usize>]) -> Template {
+    /// The old template with one more shape, which comes first: `columns` says which of the new columns each old one is, and
+    /// the `rest` of the new ones stand behind, hidden.
+    pub fn with_variant(old: &Template, new: &Template, columns: &[Option<usize>], rest: &[usize]) -> Template {
         let mut made = old.clone();
         let Some(shape) = new.variants.first() else { return made };
-        let rest: Vec<usize> = (0..new.columns.len()).filter(|it| !columns.contains(&Some(*it))).collect();
-        for &column in &rest {
+        for &column in rest {
             let name = made.free_name(&new.columns[column].name);
             made.columns.push(TemplateColumn { name, hidden: true });
         }

@@ -60,7 +60,8 @@ impl Kind {
             return Kind::Link;
         }
         let count = |wanted: fn(char) -> bool| value.chars().filter(|&c| wanted(c)).count();
-        if count(|c| c.is_numeric()) > count(char::is_alphabetic) { Kind::Number } else { Kind::Words }
+        let digits = count(char::is_numeric);
+        if digits > 0 && digits >= count(char::is_alphabetic) { Kind::Number } else { Kind::Words }
     }
 }
 

@@ -4,6 +4,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::super::leaf::fingerprint;
 use super::super::template::Template;
+use super::mapping::copies;
 use crate::model::{Row, Table};
 
 /// Old rows that are looked for.
@@ -26,14 +27,13 @@ pub struct Old<'t> {
 /// Which old record each row of a list is.
 pub struct Again {
     pub pairs: Vec<(usize, usize)>,
-    rows: usize,
     old: usize,
 }
 
 impl Again {
-    /// Of what could be found again: how much was.
+    /// Of the old records: how many were found. Not of the rows: four links that every page has are all found again.
     pub fn share(&self) -> f64 {
-        self.pairs.len() as f64 / self.rows.min(self.old).max(1) as f64
+        self.pairs.len() as f64 / self.old.max(1) as f64
     }
 }
 
@@ -65,9 +65,15 @@ impl<'t> Old<'t> {
         self.rows[row].cells.get(self.places[column]?)?.as_deref()
     }
 
+    /// Do two columns of the template say the same?
+    pub fn are_copies(&self, a: usize, b: usize) -> bool {
+        let (Some(a), Some(b)) = (self.places[a], self.places[b]) else { return false };
+        copies(self.rows.iter().map(|row| (&row.cells[a], &row.cells[b])))
+    }
+
     /// Each row with the old record that it shares most telling values with; each record once.
     pub fn found_again(&self, table: &Table) -> Again {
-        let mut shared: Vec<(usize, usize, usize)> = Vec::new();
+        let mut shared: Vec<(usize, usize, usize, usize)> = Vec::new();
         for (i, row) in table.rows.iter().enumerate() {
             let mut counts: HashMap<usize, usize> = HashMap::new();
             for print in prints(&row.cells) {
@@ -77,20 +83,20 @@ impl<'t> Old<'t> {
             }
             // The row that holds the whole list has every record in it.
             if counts.len() <= MAX_OWNERS * 2 {
-                shared.extend(counts.into_iter().map(|(record, count)| (count, i, record)));
+                shared.extend(counts.into_iter().map(|(record, count)| (count, i.abs_diff(record), i, record)));
             }
         }
-        shared.sort_by_key(|&(count, row, record)| (std::cmp::Reverse(count), row, record));
+        shared.sort_by_key(|&(count, apart, row, record)| (std::cmp::Reverse(count), apart, row, record));
         let (mut rows, mut records): (HashSet<usize>, HashSet<usize>) = (HashSet::default(), HashSet::default());
         let mut pairs = Vec::new();
-        for (_, row, record) in shared {
+        for (_, _, row, record) in shared {
             if !rows.contains(&row) && !records.contains(&record) {
                 rows.insert(row);
                 records.insert(record);
                 pairs.push((row, record));
             }
         }
-        Again { pairs, rows: table.rows.len(), old: self.rows.len() }
+        Again { pairs, old: self.rows.len() }
     }
 }
 

@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::super::leaf::LeafKind;
 use super::super::profile::value_type;
-use super::super::template::Template;
+use super::super::template::{Slot, Source, Template};
 use super::super::{Candidate, leaf::fingerprint};
 use super::again::{Again, Old};
 
@@ -15,7 +15,30 @@ const SAME_KINDS: f64 = 1.0;
 const SAME_LENGTH: f64 = 0.4;
 const SAME_FILL: f64 = 0.3;
 const SAME_VARIETY: f64 = 0.3;
-const SAME_NAME: f64 = 0.8;
+/// A name that came from the page; one that every second list has; `c4` says nothing.
+const SAME_NAME: f64 = 1.6;
+const SAME_COMMON_NAME: f64 = 0.5;
+const COMMON_NAMES: &[&str] = &[
+    "number",
+    "title",
+    "link",
+    "image",
+    "body",
+    "heading",
+    "hint",
+    "text",
+    "meta",
+    "start",
+    "headline",
+    "image_text",
+    "date",
+    "value",
+];
+/// The same piece of the same element; the same class at its end; the same path; both as they stand, or both made.
+const SAME_RECIPE: f64 = 2.0;
+const SAME_CLASS: f64 = 0.8;
+const SAME_PATH: f64 = 0.3;
+const SAME_MAKE: f64 = 0.3;
 const SAME_ORDER: f64 = 0.2;
 /// Hidden columns are copies and constants: between equals the shown one is meant.
 const SAME_SIGHT: f64 = 0.15;
@@ -23,24 +46,32 @@ const SAME_SIGHT: f64 = 0.15;
 const LEAST: f64 = 1.6;
 /// A pair is as good as can be from here on.
 const FULL: f64 = 3.5;
+/// A pair that needs no copy's word.
+const SURE: f64 = 0.9;
+/// Columns that say the same in this share of the rows are copies.
+const COPY: f64 = 0.95;
 /// Rows that say what a column is like.
 const SAMPLE: usize = 200;
 
 pub struct Mapping {
     /// Of each old column: the new one.
     pub columns: Vec<Option<usize>>,
+    /// New columns that are none of them, nor copies.
+    pub new: Vec<usize>,
     /// 0 to 1: how well the old columns are found, those that are shown.
     pub worth: f64,
 }
 
 impl Mapping {
     pub fn new(old: &Old<'_>, candidate: &Candidate, again: &Again) -> Mapping {
+        let rows = &candidate.table.rows;
         let before: Vec<Nature> = (0..old.template.columns().len()).map(|i| Nature::of_old(old, i)).collect();
         let now: Vec<Nature> = (0..candidate.table.columns.len()).map(|i| Nature::of_new(candidate, i)).collect();
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (i, was) in before.iter().enumerate() {
             for (j, is) in now.iter().enumerate().filter(|(_, is)| is.family == was.family) {
-                let worth = was.like(is) + SAME_RECORDS * agreement(old, candidate, again, i, j);
+                let from = source_like(old.template, i, &candidate.template, j);
+                let worth = was.like(is) + from + SAME_RECORDS * agreement(old, candidate, again, i, j);
                 pairs.push((worth, i, j));
             }
         }
@@ -54,25 +85,81 @@ impl Mapping {
                 worths[i] = (worth / FULL).min(1.0);
             }
         }
+        // Copies of a column are found with it.
+        for i in 0..before.len() {
+            let is_found = |&k: &usize| {
+                k != i && worths[k] > worths[i] && before[k].family == before[i].family && old.are_copies(i, k)
+            };
+            if let Some(copy) = (0..before.len()).find(is_found).filter(|_| worths[i] < SURE) {
+                (columns[i], worths[i]) = (columns[copy], worths[copy]);
+            }
+        }
         let shown = || before.iter().zip(&worths).filter(|(was, _)| was.is_shown);
         let all: f64 = shown().map(|(was, _)| was.fill).sum();
         let found: f64 = shown().map(|(was, worth)| was.fill * worth).sum();
-        Mapping { columns, worth: if all > 0.0 { found / all } else { 0.0 } }
+        let new = |column: &usize| {
+            let is_copy = |taken: &usize| copies(rows.iter().map(|row| (&row.cells[*column], &row.cells[*taken])));
+            !columns.contains(&Some(*column)) && !columns.iter().flatten().any(is_copy)
+        };
+        let new = (0..now.len()).filter(|&column| now[column].is_shown).filter(new).collect();
+        Mapping { columns, new, worth: if all > 0.0 { found / all } else { 0.0 } }
     }
 }
 
-/// The share of the records found again that have the same value in both columns.
+/// The share of the records found again that have the same value in both columns, beyond what chance would give: zeros are
+/// the same in every record.
 fn agreement(old: &Old<'_>, candidate: &Candidate, again: &Again, before: usize, now: usize) -> f64 {
-    let (mut same, mut all) = (0_u32, 0_u32);
-    for &(row, record) in again.pairs.iter().take(SAMPLE) {
-        let (was, is) = (old.cell(record, before), candidate.table.rows[row].cells[now].as_deref());
-        if was.is_some() || is.is_some() {
-            all += 1;
-            same += u32::from(was.map(str::trim) == is.map(str::trim));
+    let pairs = &again.pairs[..again.pairs.len().min(SAMPLE)];
+    let agree = |shift: usize| {
+        let (mut same, mut all) = (0_u32, 0_u32);
+        for (i, &(_, record)) in pairs.iter().enumerate() {
+            let (row, _) = pairs[(i + shift) % pairs.len()];
+            let (was, is) = (old.cell(record, before), candidate.table.rows[row].cells[now].as_deref());
+            if was.is_some() || is.is_some() {
+                all += 1;
+                same += u32::from(was.map(str::trim) == is.map(str::trim));
+            }
         }
-    }
+        (same, f64::from(same) / f64::from(all.max(1)))
+    };
+    let (same, share) = agree(0);
     // One that agrees may be an accident.
-    if same < 2 { 0.0 } else { f64::from(same) / f64::from(all) }
+    if same < 2 {
+        return 0.0;
+    }
+    let chance = if pairs.len() > 2 { agree(1).1 } else { 0.0 };
+    if chance < 1.0 { ((share - chance) / (1.0 - chance)).max(0.0) } else { 0.0 }
+}
+
+/// What the page says about where the two columns come from.
+fn source_like(old: &Template, before: usize, new: &Template, now: usize) -> f64 {
+    let shape = |template: &Template, column: usize| {
+        template.variants.iter().find_map(|it| Some((it.clone(), it.sources[column].clone()?)))
+    };
+    match (shape(old, before), shape(new, now)) {
+        (Some((_, Source::Derived(was))), Some((_, Source::Derived(is)))) => {
+            SAME_MAKE + if was == is { SAME_RECIPE } else { 0.0 }
+        }
+        (Some((was_in, Source::Slot(was))), Some((is_in, Source::Slot(is)))) => {
+            let (was, is) = (&was_in.slots[was], &is_in.slots[is]);
+            let last = |slot: &Slot| Some(slot.class_paths.first()?.0.rsplit('/').next()?.to_owned());
+            let class = last(was).filter(|step| step.contains('.') && Some(step) == last(is).as_ref());
+            let path = was.paths.first().map(|(path, _)| path) == is.paths.first().map(|(path, _)| path);
+            let if_so = |is_so: bool, worth: f64| if is_so { worth } else { 0.0 };
+            SAME_MAKE + if_so(class.is_some(), SAME_CLASS) + if_so(path, SAME_PATH)
+        }
+        _ => 0.0,
+    }
+}
+
+/// Do two columns say the same in nearly all rows?
+pub fn copies<'c>(cells: impl Iterator<Item = (&'c Option<String>, &'c Option<String>)>) -> bool {
+    let (mut same, mut all) = (0_u32, 0_u32);
+    for (a, b) in cells.take(SAMPLE).filter(|(a, b)| a.is_some() || b.is_some()) {
+        all += 1;
+        same += u32::from(a == b);
+    }
+    all > 0 && f64::from(same) >= COPY * f64::from(all)
 }
 
 /// What a column is like.
@@ -142,8 +229,19 @@ impl Nature {
             + SAME_FILL * near(self.fill, other.fill)
             + SAME_VARIETY * near(self.variety, other.variety)
             + SAME_ORDER * near(self.place, other.place)
-            + SAME_NAME * f64::from(u8::from(self.name == other.name))
+            + self.name_like(other)
             + SAME_SIGHT * f64::from(u8::from(self.is_shown == other.is_shown))
+    }
+}
+
+impl Nature {
+    fn name_like(&self, other: &Nature) -> f64 {
+        let stem = self.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+        match () {
+            () if self.name != other.name || stem == "c" => 0.0,
+            () if COMMON_NAMES.contains(&stem) => SAME_COMMON_NAME,
+            () => SAME_NAME,
+        }
     }
 }
 
