@@ -9,8 +9,10 @@ use crate::induce::adjust::Adjust;
 use crate::induce::finish::{Finish, one_of};
 use crate::induce::help::{Block, Help, HelpError};
 use crate::induce::label::{Labelled, Meaning};
+use crate::induce::repair::repair;
+use crate::induce::template::Template;
 use crate::induce::{self, Candidate, LearnOptions};
-use crate::model::{Column, Outcome, PageMeta, PastRun, Row, RunId, Table, TaskName};
+use crate::model::{Column, Outcome, PageMeta, PastRun, Quarantine, Row, RunId, Table, TaskName};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
 use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
@@ -34,6 +36,8 @@ pub struct Proposal {
     pub last_good: Option<Table>,
     /// What a person said that the candidates follow: now, or earlier and still true of this page.
     pub said: Help,
+    /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
+    pub repairs: bool,
     body: Vec<u8>,
 }
 
@@ -81,6 +85,12 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
+    let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
+    if help.is_empty()
+        && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
+    {
+        return Ok(Proposal { run, page, candidates, last_good, said: Help::default(), repairs: true, body });
+    }
     let (candidates, said) = if help.only_finishes() {
         let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
         if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
@@ -90,8 +100,25 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
-    let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
-    Ok(Proposal { run, page, candidates, last_good, said, body })
+    Ok(Proposal { run, page, candidates, last_good, said, repairs: false, body })
+}
+
+/// Where the page no longer looks like its template: the list found again by the last good rows. A template that nobody has
+/// confirmed is not worth keeping.
+fn repaired(
+    store: &Store,
+    folder: &TaskFolder,
+    run: RunId,
+    page: &Tree,
+    last_good: Option<&Table>,
+) -> Result<Option<Vec<Candidate>>, SuperviseError> {
+    let is_redesigned = store.run(run)?.and_then(|run| run.end).is_some_and(|(_, verdict)| {
+        matches!(verdict.outcome, Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns))
+            && !verdict.provisional
+    });
+    let (Some(json), Some(good), true) = (&folder.template, last_good, is_redesigned) else { return Ok(None) };
+    let Ok(template) = Template::from_json(&json.text()) else { return Ok(None) };
+    Ok(Some(repair(&template, good, page)).filter(|candidates| !candidates.is_empty()))
 }
 
 fn taught(pages: &[Tree], help: Help) -> Result<(Vec<Candidate>, Help), HelpError> {
@@ -201,8 +228,8 @@ impl Proposal {
         let columns = candidate.template.columns();
         let mut names: Vec<Option<String>> =
             columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
-        if !self.said.labels.is_empty() || !self.said.finish.columns.is_empty() {
-            // The person has named the columns already.
+        if self.repairs || !self.said.labels.is_empty() || !self.said.finish.columns.is_empty() {
+            // They have their names already: from before, or from the person.
             return names;
         }
         let Some(old) = self.last_good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
@@ -227,6 +254,7 @@ impl Proposal {
         said.finish.adjust.extend(step);
         let pages = [tree(folder, &self.page, &self.body)];
         self.candidates = induce::learn_with(&pages, &LearnOptions::default(), &said)?;
+        self.repairs = false;
         self.said = said;
         Ok(())
     }
@@ -250,7 +278,7 @@ impl Proposal {
         let mut labels = taskdir::read_labels(&folder.dir)?;
         labels.labels.push(Label {
             when: now,
-            kind: kind(&self.said),
+            kind: if self.repairs { LabelKind::Repair } else { kind(&self.said) },
             candidate: u32::try_from(choice.pick + 1).expect("at most five candidates are shown"),
             method: candidate.method.to_owned(),
             rows: candidate.table.rows.len() as u64,
@@ -258,11 +286,18 @@ impl Proposal {
             columns: kept,
             said: to_words(&self.said),
         });
+        taskdir::keep_before(&folder.dir, &folder.task.columns)?;
         // The template goes last: it is what a watching daemon acts on.
         taskdir::write_labels(&folder.dir, &labels)?;
         taskdir::write_columns(&folder.dir, &columns)?;
-        taskdir::clear_samples(&folder.dir)?;
-        taskdir::write_sample(&folder.dir, 1, &self.body, &under_names(&candidate.table, &names))?;
+        let mut sample = 1;
+        if self.repairs {
+            // The old shape must still be read as it was.
+            sample = taskdir::read_samples(&folder.dir)?.last().map_or(1, |it| it.index + 1);
+        } else {
+            taskdir::clear_samples(&folder.dir)?;
+        }
+        taskdir::write_sample(&folder.dir, sample, &self.body, &under_names(&candidate.table, &names))?;
         taskdir::write_template(&folder.dir, &template.to_json())?;
         Ok(())
     }

@@ -6,10 +6,12 @@ use chrono::Utc;
 
 use crate::config::Config;
 use crate::induce::adjust::Adjust;
-use crate::model::Table;
+use crate::model::{Table, TaskName};
+use crate::store::Resort;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
 use crate::taskdir::TaskFolder;
 
+use super::resort::resort;
 use super::said::HelpArgs;
 use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 
@@ -22,6 +24,7 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
   pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes   the list with these two records
   pieme label hotels --label name='Hotel Adler' --label price=95 --yes     two columns, named
   pieme label hotels --enclose 'Hotel Adler'       all blocks like the one around it
+  pieme label hotels --accept                      the rows that the last run kept aside are right
   pieme label hotels --pick 2 --widen              candidate 2, each row one element wider
   pieme label hotels --pick 1 --names name,price,price,-   one column for a field that has two places")]
 pub struct Args {
@@ -38,6 +41,12 @@ pub struct Args {
     /// Show the candidates as JSON and change nothing
     #[arg(long)]
     json: bool,
+    /// The rows that the last run kept aside are right: publish them
+    #[arg(long, conflicts_with_all = ["drop", "pick", "names", "yes"])]
+    accept: bool,
+    /// Forget the rows that were kept aside
+    #[arg(long, conflicts_with_all = ["pick", "names", "yes"])]
+    drop: bool,
     /// Write the template, but do not run the task
     #[arg(long)]
     no_run: bool,
@@ -69,6 +78,9 @@ impl From<SuperviseError> for Complaint {
 
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
+    if args.accept || args.drop {
+        return set_aside(config, &name, args.accept, args.json);
+    }
     let folder = task_folder(config, &name)?;
     let mut proposal = supervise::propose(config, &folder, &args.help.said(args.pick))?;
     if args.json {
@@ -91,6 +103,25 @@ pub fn run(config: &Config, args: Args) -> Done {
     let verdict = run::now(config, &name)?;
     out::say(run::in_words(&name, &verdict));
     Ok(exit::of(&verdict))
+}
+
+/// Rows that were kept aside: published as they are, or forgotten.
+fn set_aside(config: &Config, name: &TaskName, accept: bool, json: bool) -> Done {
+    if super::reader(config)?.aside(name)?.is_none() {
+        return Err(Complaint::new(exit::FAILED, format!("`{name}` has no rows that were kept aside")));
+    }
+    let verdict = resort(config, name, if accept { Resort::Accept } else { Resort::Drop })?;
+    if json {
+        out::json(&serde_json::json!({ "task": name, "run": verdict }));
+    } else {
+        out::say(
+            verdict.map_or_else(
+                || format!("{name}: the rows that were kept aside are gone"),
+                |it| run::in_words(name, &it),
+            ),
+        );
+    }
+    Ok(exit::DONE)
 }
 
 fn index(pick: usize) -> Result<usize, Complaint> {

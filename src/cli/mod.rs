@@ -20,7 +20,9 @@ mod pause;
 mod records;
 mod repair;
 mod replay;
+mod resort;
 mod resume;
+mod rollback;
 mod run;
 mod said;
 pub mod service;
@@ -69,6 +71,7 @@ enum Verb {
     Run(run::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Rollback(rollback::Args),
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
         Verb::Status(args) => with_config(config, |it| status::run(it, args)),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
         Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
+        Verb::Rollback(args) => with_config(config, |it| rollback::run(it, args)),
         Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),

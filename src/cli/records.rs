@@ -6,12 +6,17 @@ use super::{Complaint, Done, exit, out, reader, task_name};
 
 /// The published rows of a task
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --json | jq '.records[].price'")]
+#[command(
+    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --json | jq '.records[].price'"
+)]
 pub struct Args {
     task: String,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// The rows that the last run kept aside, instead of the published ones
+    #[arg(long)]
+    quarantined: bool,
     /// At most so many rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -23,8 +28,16 @@ const CELL_WIDTH: usize = 48;
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
     let store = reader(config)?;
-    let Some(published) = store.published(&name, args.limit.unwrap_or(u64::MAX), 0)? else {
+    let limit = args.limit.unwrap_or(u64::MAX);
+    let (rows, sentence) = if args.quarantined {
+        let run = store.aside(&name)?;
+        let rows = run.map(|run| store.quarantined_rows(run, limit, 0)).transpose()?.flatten();
+        (rows, format!("`{name}` has no rows that were kept aside"))
+    } else {
         let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
+        (store.published(&name, limit, 0)?, sentence)
+    };
+    let Some(published) = rows else {
         return Err(Complaint::new(exit::FAILED, sentence));
     };
     if args.json {

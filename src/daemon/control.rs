@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
-use crate::store::Collected;
+use crate::store::{Collected, Resort};
 
 use super::Event;
 use super::progress::{Board, Progress};
@@ -36,6 +36,11 @@ pub enum Request {
     },
     Resume {
         task: TaskName,
+    },
+    /// Accept, drop or bring back rows; the answer is the verdict of the run that this made, or that it is done.
+    Resort {
+        task: TaskName,
+        what: Resort,
     },
     /// How far the runs under way are.
     Progress,

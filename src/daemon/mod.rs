@@ -21,6 +21,7 @@ pub mod turns;
 mod service;
 mod plan;
 mod refused;
+mod resort;
 pub mod crashes;
 mod intake;
 mod pause;

@@ -120,8 +120,10 @@ impl Runner {
     /// The order for the child, and a folder that is there for as long as it runs.
     async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
-        let past = self.keeper.ask(move |store| store.good(&name, PAST_RUNS)).await.map_err(store_trouble)?;
         let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
+        let labels = taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?;
+        let mut past = self.keeper.ask(move |store| store.good(&name, PAST_RUNS)).await.map_err(store_trouble)?;
+        past.retain(|run| labels.last().is_none_or(|said| run.started_at >= said));
         let scratch = match folder.task.fetch.engine {
             Engine::Http => None,
             Engine::Browser => Some(Scratch::new(&self.config, run).map_err(|error| {
@@ -136,7 +138,7 @@ impl Runner {
             template: folder.template.as_ref().map(TemplateText::text),
             details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
             files: taskdir::read_items(&folder.dir, &folder.script).map_err(|it| config_trouble(it.to_string()))?,
-            confirmed: taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?.is_confirmed(),
+            confirmed: labels.is_confirmed(),
             secrets: self.secrets(folder).map_err(config_trouble)?,
             cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
             kept: Vec::new(),

@@ -214,6 +214,7 @@ impl Service {
                 self.rescan().await?;
                 self.asked_to_pause(task, false, replies).await?;
             }
+            Event::Request(Request::Resort { task, what }, replies) => self.asked_to_resort(task, what, replies),
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,

@@ -23,7 +23,11 @@ pub struct Window<'p> {
 impl<'p> Window<'p> {
     /// `past` is newest first.
     pub fn of(past: &'p [PastRun]) -> Window<'p> {
-        Window { good: past.iter().filter(|run| run.verdict.outcome.is_published()).take(MOST).collect() }
+        let mut good: Vec<&PastRun> = past.iter().filter(|run| run.verdict.outcome.is_published()).take(MOST).collect();
+        if let Some(accepted) = good.iter().position(|run| run.verdict.figures.accepted) {
+            good.truncate(accepted + 1);
+        }
+        Window { good }
     }
 
     pub fn is_empty(&self) -> bool {

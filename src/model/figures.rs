@@ -61,6 +61,9 @@ pub struct Figures {
     pub columns: Vec<ColumnFigures>,
     #[serde(default)]
     pub signs: Signs,
+    /// A person has said that these rows are right: what was before them is no measure any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
 }
 
 /// What the first page says besides its list. Only what earlier good pages did not say tells anything.

@@ -30,6 +30,7 @@ mod trace;
 mod tasks;
 mod gc;
 mod rows;
+mod aside;
 mod stamp;
 
 use std::collections::HashMap;
@@ -38,6 +39,7 @@ use rusqlite::Connection;
 
 use crate::model::{RunId, Span};
 
+pub use aside::Resort;
 pub use error::StoreError;
 pub use gc::Collected;
 pub use rows::Rows;

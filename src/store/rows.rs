@@ -54,7 +54,13 @@ impl Store {
         keys.iter().map(record).collect()
     }
 
-    fn rows(&self, condition: &str, text: &str, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
+    pub(super) fn rows(
+        &self,
+        condition: &str,
+        text: &str,
+        limit: u64,
+        offset: u64,
+    ) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };

@@ -11,7 +11,7 @@ use crate::induce::adjust::Adjust;
 use crate::induce::finish::{Asked, SheetStep};
 use crate::induce::rule::Rule;
 
-const LABELS_FILE: &str = "labels.toml";
+pub(super) const LABELS_FILE: &str = "labels.toml";
 
 /// Labels gather over years; a pick is some 300 bytes.
 const MAX_LABELS_BYTES: u64 = 4 << 20;
@@ -104,9 +104,16 @@ pub enum LabelKind {
     Adjust,
     /// Rows or columns were given by selector or expression.
     Tell,
+    /// After a redesign the list was found again, and a person said yes.
+    Repair,
 }
 
 impl Labels {
+    /// When a person last said what the list is: runs before that were of another one.
+    pub fn last(&self) -> Option<DateTime<Utc>> {
+        self.labels.last().map(|label| label.when)
+    }
+
     /// A person has said yes to the template.
     pub fn is_confirmed(&self) -> bool {
         !self.labels.is_empty()

@@ -4,6 +4,7 @@
 mod problem;
 mod source;
 pub mod folder;
+mod before;
 mod check;
 mod notes;
 mod shelf;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
 
+pub use before::{bring_back, keep_before};
 pub use columns_file::write_columns;
 pub use folder::FileError;
 pub use items::read_items;

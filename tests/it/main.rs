@@ -15,6 +15,7 @@ mod hostile;
 mod induce;
 mod json;
 mod manners;
+mod monitor;
 mod promises;
 mod robot;
 mod runs;

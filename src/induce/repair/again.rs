@@ -56,6 +56,10 @@ impl<'t> Old<'t> {
         self.rows.len()
     }
 
+    pub fn has_rows_of(&self, column: usize) -> bool {
+        self.places[column].is_some()
+    }
+
     /// The values of a column of the template.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&str>> {
         (0..self.rows.len()).map(move |row| self.cell(row, column))

@@ -68,7 +68,8 @@ impl Mapping {
         let before: Vec<Nature> = (0..old.template.columns().len()).map(|i| Nature::of_old(old, i)).collect();
         let now: Vec<Nature> = (0..candidate.table.columns.len()).map(|i| Nature::of_new(candidate, i)).collect();
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
-        for (i, was) in before.iter().enumerate() {
+        // A hidden column has no rows to be known by, and a person does not miss it.
+        for (i, was) in before.iter().enumerate().filter(|(i, was)| was.is_shown || old.has_rows_of(*i)) {
             for (j, is) in now.iter().enumerate().filter(|(_, is)| is.family == was.family) {
                 let from = source_like(old.template, i, &candidate.template, j);
                 let worth = was.like(is) + from + SAME_RECORDS * agreement(old, candidate, again, i, j);

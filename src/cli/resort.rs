@@ -1,0 +1,43 @@
+//! Rows that are not published, at a person's word: by the daemon when there is one, otherwise in the store itself.
+
+use std::time::Duration;
+
+use chrono::Utc;
+
+use crate::config::Config;
+use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::lock::StateLock;
+use crate::model::{TaskName, Verdict};
+use crate::store::{Resort, Store};
+
+use super::{Complaint, exit};
+
+/// Half a million rows are published in some seconds; a daemon may be busy with others.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The verdict of the run that this made; none where there are no such rows, and for dropping.
+pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<Verdict>, Complaint> {
+    if !StateLock::is_taken(&config.lock()) {
+        let _lock = StateLock::take(&config.lock()).map_err(|it| Complaint::new(exit::TEMPORARY, it.to_string()))?;
+        let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
+        let key = folder.map(|it| it.task.data.key).unwrap_or_default();
+        return Ok(Store::open(&config.store)?.resort(name, what, &key, Utc::now())?);
+    }
+    let socket = config.control_socket();
+    let silent = |error: &dyn std::fmt::Display| {
+        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
+    };
+    let mut answer = Err(silent(&"it hung up"));
+    control::ask_blocking(&socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
+        answer = match reply {
+            Reply::Ended(verdict) => Ok(Some(verdict)),
+            Reply::Done => Ok(None),
+            Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
+            Reply::Queued | Reply::Started { .. } | Reply::Trace(_) | Reply::Collected(_) | Reply::Progress { .. } => {
+                Err(silent(&"it answers something else"))
+            }
+        };
+    })
+    .map_err(|error| silent(&error))?;
+    answer
+}

@@ -1,0 +1,101 @@
+//! Rows that are not published: a person accepts them, drops them, or goes back to those before.
+//!
+//! Both are runs of their own, begun and ended in one go: what is published is always some run's, and every guard of a
+//! publication holds for them too.
+
+use chrono::{DateTime, Utc};
+use rusqlite::OptionalExtension;
+use serde::{Deserialize, Serialize};
+
+use super::generation;
+use super::runs::{RunStart, Trigger, run_id};
+use super::{Store, StoreError, gc};
+use crate::model::{Figures, Outcome, Publication, RunId, TaskName, Verdict};
+
+/// Rows that are copied at a time.
+const CHUNK: u64 = 5_000;
+
+/// What a person wants done with rows that are not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resort {
+    /// Publish the newest rows that were kept aside.
+    Accept,
+    /// Forget all that were kept aside.
+    Drop,
+    /// Publish the rows before those of now.
+    RollBack,
+}
+
+impl Store {
+    /// Answers with the verdict of the run that it made, or none where there are no such rows. `key` are the task's columns
+    /// that identify a record.
+    pub fn resort(
+        &mut self,
+        task: &TaskName,
+        what: Resort,
+        key: &[String],
+        now: DateTime<Utc>,
+    ) -> Result<Option<Verdict>, StoreError> {
+        match what {
+            Resort::Accept => self.publish_again(task, "quarantined", "kept aside, accepted by a person", key, now),
+            Resort::RollBack => self.publish_again(task, "previous", "of before, brought back by a person", key, now),
+            Resort::Drop => self.drop_aside(task).map(|()| None),
+        }
+    }
+
+    /// Has the task rows that were kept aside? Says whose.
+    pub fn aside(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
+        self.newest_in(task, "quarantined")
+    }
+
+    fn newest_in(&self, task: &TaskName, state: &str) -> Result<Option<RunId>, StoreError> {
+        let found: Option<String> = self
+            .connection
+            .prepare_cached("SELECT run FROM _generation WHERE task = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1")?
+            .query_row([task.as_str(), state], |row| row.get(0))
+            .optional()?;
+        found.map(|run| run_id(&run)).transpose()
+    }
+
+    fn publish_again(
+        &mut self,
+        task: &TaskName,
+        state: &'static str,
+        words: &str,
+        key: &[String],
+        now: DateTime<Utc>,
+    ) -> Result<Option<Verdict>, StoreError> {
+        let Some(from) = self.newest_in(task, state)? else { return Ok(None) };
+        let run = RunId::new();
+        let trigger = Trigger::Person;
+        self.begin_run(&RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None })?;
+        let mut copied = 0;
+        loop {
+            let rows = self.rows(&format!("run = ?1 AND state = '{state}'"), &from.to_string(), CHUNK, copied)?;
+            let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
+            self.stage_rows(run, task, &rows.table.columns, key, &rows.table.rows, now)?;
+            copied += rows.table.rows.len() as u64;
+        }
+        let before = self.run(from)?.and_then(|run| run.end).map(|(_, verdict)| verdict);
+        let figures = before.as_ref().map(|it| it.figures.clone()).unwrap_or_default();
+        let verdict = Verdict {
+            outcome: Outcome::Published(Publication::Changed),
+            sentence: format!("{copied} rows {words}"),
+            similarity: before.as_ref().and_then(|it| it.similarity),
+            rows: copied,
+            pages: before.map_or(0, |it| it.pages),
+            provisional: false,
+            figures: Figures { accepted: true, ..figures },
+        };
+        self.end_run(run, &verdict, now).map(Some)
+    }
+
+    fn drop_aside(&mut self, task: &TaskName) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        while let Some(found) = generation::find(&transaction, "task = ?1 AND state = 'quarantined'", task.as_str())? {
+            gc::drop_rows(&transaction, found.id)?;
+        }
+        Ok(transaction.commit()?)
+    }
+}

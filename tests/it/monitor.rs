@@ -1,0 +1,208 @@
+//! The monitor, through the real programs: what is published, what is kept aside, and how a person mends it.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use super::stage::Stage;
+
+/// A site of one page, which says what it is told to.
+struct Page {
+    port: u16,
+    body: Arc<Mutex<String>>,
+}
+
+impl Page {
+    fn serve(body: &str) -> Page {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of loopback is free");
+        let port = listener.local_addr().expect("it is bound").port();
+        let body = Arc::new(Mutex::new(body.to_owned()));
+        let said = Arc::clone(&body);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let mut request = [0_u8; 4_096];
+                let read = stream.read(&mut request).unwrap_or(0);
+                let is_robots = request[..read].starts_with(b"GET /robots.txt");
+                let body = if is_robots { String::new() } else { said.lock().expect("nobody panicked").clone() };
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n", body.len());
+                let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
+            }
+        });
+        Page { port, body }
+    }
+
+    fn say(&self, body: &str) {
+        body.clone_into(&mut self.body.lock().expect("nobody panicked"));
+    }
+}
+
+const NAMES: [&str; 12] = [
+    "Adler", "Bellevue", "Central", "Dorint", "Elite", "Falken", "Grand", "Hof", "Imperial", "Juliet", "Krone", "Linde",
+];
+
+fn framed(content: &str) -> String {
+    format!(
+        "<!doctype html><html><head><title>Hotels</title></head><body><h1>Hotels in town</h1>{content}</body></html>"
+    )
+}
+
+/// Table rows: a name, a price, a distance.
+fn table(names: &[&str]) -> String {
+    let row = |(i, name): (usize, &&str)| {
+        format!("<tr><td><a href=/h/{name}>Hotel {name}</a></td><td>EUR {}.00</td><td>{} km</td></tr>\n", 80 + i, i + 1)
+    };
+    let rows: String = names.iter().enumerate().map(row).collect();
+    framed(&format!("<table><tr><th>Hotel</th><th>Price</th><th>Distance</th></tr>\n{rows}</table>"))
+}
+
+/// The same table with a cell more in front.
+fn shifted(names: &[&str]) -> String {
+    table(names).replace("<tr><td>", "<tr><td>new</td><td>")
+}
+
+/// The same hotels after a redesign.
+fn cards(names: &[&str]) -> String {
+    let card = |(i, name): (usize, &&str)| {
+        format!(
+            "<article class=card><span class=km>{} km</span><h3><a href=/h/{name}>Hotel {name}</a></h3>\
+             <p>A house of character, number {i}.</p><strong>EUR {}.00</strong></article>\n",
+            i + 1,
+            80 + i
+        )
+    };
+    framed(&format!("<section>{}</section>", names.iter().enumerate().map(card).collect::<String>()))
+}
+
+/// A stage with the task `hotels`, labelled and published.
+fn labelled() -> (Stage, Page) {
+    let (stage, page) = (Stage::new(), Page::serve(&table(&NAMES)));
+    let url = format!("http://127.0.0.1:{}/list", page.port);
+    let fetch = "[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n";
+    stage.write("tasks/hotels/task.toml", &format!("url = \"{url}\"\n{fetch}"));
+    stage.pieme(&["run", "hotels"]);
+    let said = stage.pieme(&["label", "hotels", "--yes"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    (stage, page)
+}
+
+/// Outcome and cause of a run just now.
+fn run(stage: &Stage) -> String {
+    let said = stage.pieme(&["run", "hotels", "--json"]);
+    let verdict = said.json();
+    format!("{} {}", verdict["outcome"].as_str().unwrap_or("?"), verdict["cause"].as_str().unwrap_or("?"))
+}
+
+fn rows(stage: &Stage) -> Vec<serde_json::Value> {
+    stage.pieme(&["records", "hotels", "--json"]).json()["records"].as_array().cloned().unwrap_or_default()
+}
+
+fn advice(stage: &Stage) -> String {
+    stage.pieme(&["status", "hotels", "--json"]).json()["tasks"][0]["do"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn every_kind_of_bad_page_has_a_cause_of_its_own() {
+    let (stage, page) = labelled();
+    assert_eq!(run(&stage), "published unchanged");
+    let whole = table(&NAMES);
+    for (what, body, wanted) in [
+        ("an error page", framed("<h1>500 Internal Server Error</h1><p>Try later.</p>"), "failed http"),
+        ("a block page", framed("<h1>Just a moment...</h1><p>Checking your browser.</p>"), "failed blocked"),
+        ("a log-in wall", framed("<form><input name=u><input type=password name=p></form>"), "failed login"),
+        ("an empty result", framed("<p>No results found for your search.</p>"), "empty no-results"),
+        ("a page that says nothing", framed("<p>Welcome.</p>"), "empty unexpected"),
+        ("a page cut in the middle", whole[..whole.len() / 2].to_owned(), "failed network"),
+    ] {
+        page.say(&body);
+        assert_eq!(run(&stage), wanted, "{what}");
+        assert_eq!(rows(&stage).len(), 12, "{what}: the last good rows stay");
+        assert!(!advice(&stage).starts_with("pieme label"), "{what}: nobody is asked to label");
+    }
+    page.say(&whole);
+    assert_eq!(run(&stage), "published unchanged");
+}
+
+#[test]
+fn twenty_bad_runs_replace_nothing() {
+    let (stage, page) = labelled();
+    let good = rows(&stage);
+    let garbage = |seed: usize| {
+        let word = |i: usize| format!("<div><b>{}</b>{}</div>", (i * seed) % 97, (i * 31 + seed) % 89);
+        framed(&(0..40).map(word).collect::<String>())
+    };
+    for i in 1..=5 {
+        for (what, body) in [
+            ("no rows", framed("<p>Soon.</p>")),
+            ("half the rows", table(&NAMES[..6])),
+            ("shifted columns", shifted(&NAMES)),
+            ("garbage", garbage(i)),
+        ] {
+            page.say(&body);
+            let ended = run(&stage);
+            assert!(!ended.starts_with("published"), "{what}, time {i}: {ended}");
+            assert_eq!(rows(&stage), good, "{what}, time {i}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_change_of_the_list_is_no_alarm() {
+    let (stage, page) = labelled();
+    for (what, body) in [
+        (
+            "other chrome",
+            table(&NAMES).replace("<h1>", "<nav><a href=/a>A</a><a href=/b>B</a></nav><div id=ad>Ad</div><h1>"),
+        ),
+        ("other classes", table(&NAMES).replace("<tr>", "<tr class=x9f3>").replace("<td>", "<td class=q77a>")),
+        (
+            "other data",
+            table(&["Mohren", "Nord", "Ochsen", "Post", "Quelle", "Rose", "Stern", "Traube", "Union", "Vier"]),
+        ),
+        ("more rows", table(&NAMES.repeat(3))),
+    ] {
+        page.say(&body);
+        let ended = run(&stage);
+        assert!(ended.starts_with("published"), "{what}: {ended}\n{}", stage.pieme(&["log", "hotels"]).stdout);
+    }
+}
+
+#[test]
+fn a_redesign_is_kept_aside_and_mended_with_one_word() {
+    let (stage, page) = labelled();
+    let (before, template) = (rows(&stage), stage.read("tasks/hotels/template.json"));
+    page.say(&cards(&NAMES));
+    assert_eq!(run(&stage), "quarantined layout");
+    assert_eq!(rows(&stage), before, "the last good rows stay");
+    assert_eq!(advice(&stage), "pieme label hotels");
+    let said = stage.pieme(&["label", "hotels", "--yes"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let columns = |rows: &[serde_json::Value]| rows[0].as_object().map(|row| row.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(columns(&rows(&stage)), columns(&before), "columns as before");
+    assert_eq!(rows(&stage), before, "and the same values in them");
+    assert_eq!(stage.state("hotels"), "ok");
+    page.say(&table(&NAMES[1..]));
+    assert!(run(&stage).starts_with("published"), "the old shape is still known");
+    assert_eq!(rows(&stage).len(), 11);
+    let said = stage.pieme(&["rollback", "hotels"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert_eq!(rows(&stage), before, "the rows of before are back");
+    assert_eq!(stage.read("tasks/hotels/template.json"), template, "and the template with them");
+}
+
+#[test]
+fn rows_that_were_kept_aside_can_be_accepted_or_dropped() {
+    let (stage, page) = labelled();
+    page.say(&table(&NAMES[..5]));
+    assert_eq!(run(&stage), "quarantined rows");
+    let aside = stage.pieme(&["records", "hotels", "--quarantined", "--json"]).json();
+    assert_eq!(aside["records"].as_array().map(Vec::len), Some(5));
+    assert_eq!(stage.pieme(&["label", "hotels", "--drop"]).code, 0);
+    assert_eq!(stage.pieme(&["records", "hotels", "--quarantined"]).code, 1, "they are gone");
+    assert_eq!(run(&stage), "quarantined rows");
+    let said = stage.pieme(&["label", "hotels", "--accept"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert_eq!(rows(&stage).len(), 5);
+    assert_eq!(run(&stage), "published unchanged", "what was accepted is the measure now");
+    assert_eq!(stage.pieme(&["label", "hotels", "--accept"]).code, 1, "nothing is kept aside any more");
+}
