@@ -47,6 +47,8 @@ pub struct Choice {
     pub pick: usize,
     /// For each column of the candidate: its name, or none when it is not wanted.
     pub names: Vec<Option<String>>,
+    /// How long the person looked at it.
+    pub seconds: Option<f64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -284,6 +286,7 @@ impl Proposal {
             rows: candidate.table.rows.len() as u64,
             first_row: first_row(&candidate.table),
             columns: kept,
+            seconds: choice.seconds.map(|it| (it * 10.0).round() / 10.0),
             said: to_words(&self.said),
         });
         taskdir::keep_before(&folder.dir, &folder.task.columns)?;

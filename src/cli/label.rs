@@ -1,15 +1,18 @@
 //! `pieme label`: a person chooses the list and names its columns.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+mod ask;
+mod beside;
+mod queue;
 
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::induce::adjust::Adjust;
-use crate::model::{Table, TaskName};
+use crate::model::TaskName;
 use crate::store::Resort;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
-use crate::taskdir::TaskFolder;
+use crate::taskdir::{self, TaskFolder};
+
+use ask::{Answer, ask};
 
 use super::resort::resort;
 use super::said::HelpArgs;
@@ -18,6 +21,7 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 /// Choose which list is yours and name its columns; then run the task
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  pieme label                                      all tasks that wait for a person, worst first
   pieme label hotels                               asks
   pieme label hotels --yes                         takes the first candidate as it stands
   pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out
@@ -28,7 +32,8 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
   pieme label hotels --pick 2 --widen              candidate 2, each row one element wider
   pieme label hotels --pick 1 --names name,price,price,-   one column for a field that has two places")]
 pub struct Args {
-    task: String,
+    /// The task; without one, all that wait for a person, worst first
+    task: Option<String>,
     /// Take this candidate without asking
     #[arg(long, value_name = "K")]
     pick: Option<usize>,
@@ -54,10 +59,6 @@ pub struct Args {
     help: HelpArgs,
 }
 
-const SHOWN_ROWS: usize = 3;
-const SHOWN_COLUMNS: usize = 7;
-const CELL_WIDTH: usize = 20;
-
 impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
         let code = match &error {
@@ -77,7 +78,8 @@ impl From<SuperviseError> for Complaint {
 }
 
 pub fn run(config: &Config, args: Args) -> Done {
-    let name = task_name(&args.task)?;
+    let Some(task) = &args.task else { return queue::run(config, &args) };
+    let name = task_name(task)?;
     if args.accept || args.drop {
         return set_aside(config, &name, args.accept, args.json);
     }
@@ -89,20 +91,38 @@ pub fn run(config: &Config, args: Args) -> Done {
     }
     let choice = match (args.pick, args.names, args.yes) {
         (pick, Some(names), _) => {
-            Choice { pick: index(pick.unwrap_or(1))?, names: names.iter().map(|it| named(it)).collect() }
+            Choice { pick: index(pick.unwrap_or(1))?, names: names.iter().map(|it| named(it)).collect(), seconds: None }
         }
         (Some(pick), None, _) => proposed(&proposal, index(pick)?)?,
         (None, None, true) => proposed(&proposal, 0)?,
-        (None, None, false) => ask(&mut proposal, &folder)?,
+        (None, None, false) => match ask(config, &mut proposal, &folder)? {
+            Answer::Chosen(choice) => choice,
+            Answer::Empty => return rightly_empty(&folder),
+            Answer::Skipped | Answer::Undo | Answer::Quit => {
+                return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed"));
+            }
+        },
     };
-    proposal.accept(&folder, &choice, Utc::now())?;
+    accept(config, &folder, &proposal, &choice, args.no_run)
+}
+
+fn accept(config: &Config, folder: &TaskFolder, proposal: &Proposal, choice: &Choice, no_run: bool) -> Done {
+    let name = &folder.name;
+    proposal.accept(folder, choice, Utc::now())?;
     out::note(format!("{name}: template, columns and labels are written"));
-    if args.no_run {
+    if no_run {
         return Ok(exit::DONE);
     }
-    let verdict = run::now(config, &name)?;
-    out::say(run::in_words(&name, &verdict));
+    let verdict = run::now(config, name)?;
+    out::say(run::in_words(name, &verdict));
     Ok(exit::of(&verdict))
+}
+
+/// A person says that there is nothing to see, and rightly so.
+fn rightly_empty(folder: &TaskFolder) -> Done {
+    taskdir::allow_empty(&folder.dir).map_err(|problem| Complaint::new(exit::CONFIG, problem.to_string()))?;
+    out::say(format!("{}: an empty list is fine from now on (expect.allow_empty in task.toml)", folder.name));
+    Ok(exit::DONE)
 }
 
 /// Rows that were kept aside: published as they are, or forgotten.
@@ -138,125 +158,7 @@ fn proposed(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
     if pick >= most {
         return Err(SuperviseError::NoSuchCandidate { given: pick + 1, most }.into());
     }
-    Ok(Choice { pick, names: proposal.names(pick) })
-}
-
-fn ask(proposal: &mut Proposal, folder: &TaskFolder) -> Result<Choice, Complaint> {
-    if !io::stdin().is_terminal() {
-        let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
-        return Err(Complaint::new(exit::USAGE, sentence));
-    }
-    out::say(format!("{}\n", out::cell(proposal.page.url.as_str(), 200)));
-    if let Some(last_good) = &proposal.last_good {
-        let names: Vec<Option<String>> = last_good.columns.iter().cloned().map(Some).collect();
-        out::say(format!("Last good rows ({}):\n{}\n", last_good.rows.len(), sample(last_good, &names)));
-    }
-    for place in 0..proposal.candidates.len() {
-        show(proposal, place);
-    }
-    let most = proposal.candidates.len();
-    // The candidate that was touched last is what Enter takes.
-    let mut at = proposal.said.finish.candidate.min(most - 1);
-    let pick = loop {
-        let answer = prompt(&format!(
-            "Which one is your list? [1-{most}, Enter = {}, w = wider, n = narrower, r = rotate, u = undo, q = quit] ",
-            at + 1
-        ))?;
-        match (answer.as_str(), touched(&answer, at)) {
-            ("", _) => break at,
-            ("q", _) => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
-            (_, Some((step, place))) if place < most => match proposal.adjust(folder, place, step) {
-                Ok(()) => {
-                    at = place;
-                    show(proposal, place);
-                }
-                Err(error) => out::note(error.to_string()),
-            },
-            (text, _) => match text.parse::<usize>() {
-                Ok(number) if (1..=most).contains(&number) => break number - 1,
-                Ok(_) | Err(_) => out::note(format!("A number from 1 to {most}, please; or w, n, r as in `w2`.")),
-            },
-        }
-    };
-    ask_names(proposal, pick)
-}
-
-fn show(proposal: &Proposal, place: usize) {
-    let candidate = &proposal.candidates[place];
-    let rows = candidate.table.rows.len();
-    let shown = sample(&candidate.table, &proposal.names(place));
-    out::say(format!("[{}] {rows} rows ({})\n{shown}\n", place + 1, candidate.method));
-}
-
-/// `w`, `n`, `r` and `u`, with the candidate's number behind, or of the one at hand.
-fn touched(answer: &str, at: usize) -> Option<(Option<Adjust>, usize)> {
-    let step = match answer.chars().next()? {
-        'w' => Some(Adjust::Widen),
-        'n' => Some(Adjust::Narrow),
-        'r' => Some(Adjust::Rotate),
-        'u' => None,
-        _ => return None,
-    };
-    match answer[1..].trim() {
-        "" => Some((step, at)),
-        number => Some((step, number.parse::<usize>().ok()?.checked_sub(1)?)),
-    }
-}
-
-fn ask_names(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
-    let mut names = proposal.names(pick);
-    let kept: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-    let more = names.len() - kept.len();
-    let question =
-        format!("\nColumns: {}\n[Enter = yes, e = name and choose them, {more} more among them] ", kept.join(", "));
-    if prompt(&question)? != "e" {
-        return Ok(Choice { pick, names });
-    }
-    let candidate = &proposal.candidates[pick];
-    out::say("Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.");
-    for (column, name) in names.iter_mut().enumerate() {
-        let mut values: Vec<&str> =
-            candidate.table.rows.iter().filter_map(|row| row.cells[column].as_deref()).collect();
-        values.dedup();
-        let shown: Vec<String> = values.iter().take(3).map(|it| out::cell(it, CELL_WIDTH)).collect();
-        let kept = name.clone().unwrap_or_else(|| "-".to_owned());
-        match prompt(&format!("  {}: {} [{kept}] ", column + 1, shown.join(" · ")))?.as_str() {
-            "" => {}
-            "." => break,
-            text => *name = named(text),
-        }
-    }
-    Ok(Choice { pick, names })
-}
-
-fn prompt(question: &str) -> Result<String, Complaint> {
-    let mut stdout = io::stdout().lock();
-    let mut line = String::new();
-    let read = write!(stdout, "{question}")
-        .and_then(|()| stdout.flush())
-        .and_then(|()| io::stdin().lock().read_line(&mut line));
-    match read {
-        Ok(0) => Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
-        Ok(_) => Ok(line.trim().to_owned()),
-        Err(error) => Err(Complaint::new(exit::FAILED, error.to_string())),
-    }
-}
-
-/// The first rows under the names that are proposed, as many columns as a terminal is wide.
-fn sample(table: &Table, names: &[Option<String>]) -> String {
-    let wanted: Vec<(usize, &str)> =
-        names.iter().enumerate().filter_map(|(column, name)| Some((column, name.as_deref()?))).collect();
-    let mut header: Vec<&str> = wanted.iter().take(SHOWN_COLUMNS).map(|&(_, name)| name).collect();
-    let more = format!("+{} more", wanted.len().saturating_sub(SHOWN_COLUMNS));
-    if wanted.len() > SHOWN_COLUMNS {
-        header.push(&more);
-    }
-    let mut shown = out::table(&header);
-    for row in table.rows.iter().take(SHOWN_ROWS) {
-        let cell = |&(column, _): &(usize, &str)| out::cell(row.cells[column].as_deref().unwrap_or(""), CELL_WIDTH);
-        shown.add_row(wanted.iter().take(SHOWN_COLUMNS).map(cell));
-    }
-    shown.to_string()
+    Ok(Choice { pick, names: proposal.names(pick), seconds: None })
 }
 
 fn as_json(proposal: &Proposal) -> serde_json::Value {

@@ -11,6 +11,20 @@ use crate::model::{Column, ColumnType, Task};
 /// Makes task.toml's columns these. A column that keeps its name keeps its table, with comments and unknown order of
 /// keys; the file is written only if the result still reads as a task.
 pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
+    rewrite(dir, |document| edit(document, columns))
+}
+
+/// Makes `expect.allow_empty` true: a person has said that there may be nothing.
+pub fn allow_empty(dir: &Path) -> Result<(), Problem> {
+    rewrite(dir, |document| {
+        let expect = document.entry("expect").or_insert_with(toml_edit::table);
+        if let Some(expect) = expect.as_table_like_mut() {
+            expect.insert("allow_empty", value(true));
+        }
+    })
+}
+
+fn rewrite(dir: &Path, edit: impl FnOnce(&mut DocumentMut)) -> Result<(), Problem> {
     let folder = Folder::open(dir)?;
     let file = dir.join(TASK_FILE);
     let bytes = folder.read(TASK_FILE, MAX_TOML_BYTES)?.unwrap_or_default();
@@ -20,12 +34,12 @@ pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
         .parse()
         .map_err(|error: toml_edit::TomlError| source.problem_at(error.span().unwrap_or(0..0), error.message()))?;
 
-    edit(&mut document, columns);
+    edit(&mut document);
     let text = document.to_string();
     let written = Source::new(file.clone(), text.clone().into_bytes())?;
     written.parse::<Task>()?;
     if text.len() as u64 > MAX_TOML_BYTES {
-        return Err(Problem::new(&file, "with these columns task.toml would be larger than 64 kB"));
+        return Err(Problem::new(&file, "task.toml would be larger than 64 kB"));
     }
     folder.replace(TASK_FILE, text.as_bytes(), PUBLIC_FILE)?;
     Ok(())

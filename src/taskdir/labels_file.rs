@@ -42,6 +42,9 @@ pub struct Label {
     /// Names of the columns, in order of the slots.
     #[serde(default)]
     pub columns: Vec<String>,
+    /// How long the person looked, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// What else the person said of the page, to say it again when the page has changed.
     #[serde(default, skip_serializing_if = "Spoken::is_empty")]
     pub said: Spoken,

@@ -23,7 +23,7 @@ use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
 
 pub use before::{bring_back, keep_before};
-pub use columns_file::write_columns;
+pub use columns_file::{allow_empty, write_columns};
 pub use folder::FileError;
 pub use items::read_items;
 pub use kept::{KeptPages, read_robots, write_robots};

@@ -125,6 +125,7 @@ fn labels_are_kept_and_may_be_edited_by_hand() {
         rows: 25,
         first_row: "Lord Nelson\n\"Hotel\" – CAD 95".to_owned(),
         columns: vec!["name".to_owned(), "price".to_owned()],
+        seconds: Some(4.5),
         said: Spoken::default(),
     };
     let said = Spoken {
