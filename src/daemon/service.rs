@@ -389,7 +389,9 @@ impl Service {
                 }
             };
             // Who asked may have left.
-            replies.map(|replies| replies.send(reply));
+            if let Some(replies) = replies {
+                let _ = replies.send(reply);
+            }
         });
     }
 
