@@ -1,5 +1,6 @@
 //! Everything a person types. One file a verb.
 
+mod alert;
 mod candidates;
 mod curl2robot;
 pub mod demo;
@@ -72,6 +73,7 @@ enum Verb {
     Label(label::Args),
     Records(records::Args),
     Log(log::Args),
+    Alert(alert::Args),
     Validate(validate::Args),
     Doctor(doctor::Args),
     Gc(gc::Args),
@@ -99,6 +101,7 @@ pub fn main() -> ExitCode {
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
+        Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
         Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),

@@ -1,6 +1,5 @@
 //! One run from the parent's side: order, child, report, end. Used by the daemon and by `pieme run` without one.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
@@ -150,20 +149,8 @@ impl Runner {
     }
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {
-        let mut found = BTreeMap::new();
-        for name in secrets::names(&folder.task, &folder.script) {
-            match secrets::lookup(&self.config, &name) {
-                Ok(Some(value)) => found.insert(name, value),
-                Ok(None) => {
-                    return Err(format!(
-                        "the secret `{name}` is not there: put it into {} (mode 0600)",
-                        self.config.secrets.join(&name).display()
-                    ));
-                }
-                Err(error) => return Err(error.to_string()),
-            };
-        }
-        Ok(Secrets(found))
+        let names = secrets::names(&folder.task, &folder.script);
+        secrets::gather(&self.config, &names).map(Secrets).map_err(|error| error.to_string())
     }
 
     async fn child(

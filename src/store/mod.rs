@@ -26,6 +26,7 @@ mod owed;
 mod runs;
 mod trace;
 mod tasks;
+mod alerts;
 mod gc;
 mod rows;
 mod stamp;
@@ -36,6 +37,7 @@ use rusqlite::Connection;
 
 use crate::model::{RunId, Span};
 
+pub use alerts::{Delivery, Letter, Outgoing, Watched, Which};
 pub use error::StoreError;
 pub use gc::Collected;
 pub use rows::Rows;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::folder::{Folder, Stamp};
-use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, read};
+use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_commands, read};
 use crate::model::TaskName;
 
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct Shelf {
     entries: BTreeMap<TaskName, Entry>,
     strays: Vec<Problem>,
     trouble: Option<Problem>,
+    /// The programs that alerts may start; none: nobody has said.
+    commands: Option<BTreeSet<String>>,
 }
 
 /// One folder. A broken edit keeps the version before it.
@@ -42,13 +44,26 @@ pub enum Change {
     Removed(TaskName),
 }
 
+impl Change {
+    pub fn name(&self) -> &TaskName {
+        match self {
+            Change::Added(name) | Change::Edited(name) | Change::Broken(name) | Change::Removed(name) => name,
+        }
+    }
+}
+
 /// Of task.toml, robot.toml and template.json; the folder itself stands for what cannot be opened.
 type Stamps = Option<[Option<Stamp>; 3]>;
 
 impl Shelf {
     /// An empty shelf; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> Shelf {
-        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None }
+        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None, commands: None }
+    }
+
+    /// A task that names another command than these for its alerts is broken.
+    pub fn with_commands<'n>(self, names: impl Iterator<Item = &'n String>) -> Shelf {
+        Shelf { commands: Some(names.cloned().collect()), ..self }
     }
 
     /// Compares the disk with the shelf, and says what has changed. A tasks folder that cannot be listed changes nothing.
@@ -129,7 +144,11 @@ impl Shelf {
             return None;
         }
         let good = before.and_then(|entry| entry.good.clone());
-        match read(&dir) {
+        let with_commands = |folder: TaskFolder| match &self.commands {
+            Some(commands) => check_commands(&folder, commands).map(|()| folder),
+            None => Ok(folder),
+        };
+        match read(&dir).and_then(with_commands) {
             Ok(folder) => {
                 // A rewritten file that says the same is no news, unless it mends a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);
