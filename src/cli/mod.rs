@@ -47,6 +47,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
 Exit codes: 0 done; 1 finished, not published; 2 usage; 3 needs a person (label); 75 temporary;

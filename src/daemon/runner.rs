@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::config::{Config, secrets};
-use crate::model::task::Engine;
-use crate::model::{Failure, Outcome, RunId, Verdict};
+use crate::model::task::{Alert, Engine};
+use crate::model::{Failure, Outcome, RunId, Task, Verdict};
 use crate::store::{Begun, RunStart, Store, StoreError};
 use crate::taskdir::{self, TaskFolder, TemplateText};
 use crate::wire::{self, Assignment, Secrets};
@@ -130,7 +130,8 @@ impl Runner {
         let assignment = Assignment {
             run,
             name: folder.name.clone(),
-            task: folder.task.clone(),
+            // Where alerts go is none of a run's business.
+            task: Task { alert: Alert::default(), ..folder.task.clone() },
             script: folder.script.clone(),
             template: folder.template.as_ref().map(TemplateText::text),
             details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
