@@ -10,7 +10,7 @@ use crate::alert::{self, Look, Notice, Said, Settings};
 use crate::judge::Standing;
 use crate::model::TaskName;
 use crate::model::task::Alert;
-use crate::store::{Outgoing, Store, StoreError, TaskRow, Watched, Which};
+use crate::store::{Outgoing, Store, StoreError, TaskRow, Told, Watched, Which};
 use crate::taskdir::Change;
 
 use super::service::Service;
@@ -72,7 +72,7 @@ fn look(
     started_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Result<usize, StoreError> {
-    let mut told = 0;
+    let mut told = Vec::new();
     for Watched { row, wanted, said } in store.watched(which)? {
         // What cannot be read was written by a later version: told again rather than never.
         let before: Said = serde_json::from_str(&said).unwrap_or_default();
@@ -81,11 +81,13 @@ fn look(
             continue;
         }
         let outgoing = notice.map(|notice| outgoing(settings, &wanted, notice));
-        let after = serde_json::to_string(&after).map_err(|error| StoreError::Value(error.to_string()))?;
-        store.tell(&row.name, &after, outgoing.as_ref(), now)?;
-        told += usize::from(outgoing.is_some());
+        let said = serde_json::to_string(&after).map_err(|error| StoreError::Value(error.to_string()))?;
+        told.push(Told { task: row.name, said, outgoing });
     }
-    Ok(told)
+    if !told.is_empty() {
+        store.tell(&told, now)?;
+    }
+    Ok(told.iter().filter(|it| it.outgoing.is_some()).count())
 }
 
 fn decide(

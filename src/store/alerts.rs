@@ -33,6 +33,15 @@ pub enum Which {
     DueBefore(DateTime<Utc>),
 }
 
+/// What a task's people have been told by now.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub task: TaskName,
+    pub said: String,
+    /// The alert that tells them, where there is one.
+    pub outgoing: Option<Outgoing>,
+}
+
 /// An alert to be kept and delivered.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
@@ -107,22 +116,19 @@ impl Store {
         Ok(watched)
     }
 
-    /// Keeps what was told, and the alert that is to be delivered for it: both or neither.
-    pub fn tell(
-        &mut self,
-        task: &TaskName,
-        said: &str,
-        outgoing: Option<&Outgoing>,
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    /// Keeps what was told, and the alerts that are to be delivered for it: all of it or nothing, and many tasks are one wait
+    /// for the disk.
+    pub fn tell(&mut self, told: &[Told], now: DateTime<Utc>) -> Result<(), StoreError> {
         self.must_be_there()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction
-            .prepare_cached("UPDATE _watched SET said = ?2 WHERE task = ?1 AND said <> ?2")?
-            .execute(params![task.as_str(), said])?;
-        if let Some(outgoing) = outgoing {
-            post(&transaction, task, outgoing, &stamp::text(now))?;
-            forget_old(&transaction, task)?;
+        for Told { task, said, outgoing } in told {
+            transaction
+                .prepare_cached("UPDATE _watched SET said = ?2 WHERE task = ?1 AND said <> ?2")?
+                .execute(params![task.as_str(), said])?;
+            if let Some(outgoing) = outgoing {
+                post(&transaction, task, outgoing, &stamp::text(now))?;
+                forget_old(&transaction, task)?;
+            }
         }
         Ok(transaction.commit()?)
     }

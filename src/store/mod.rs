@@ -37,7 +37,7 @@ use rusqlite::Connection;
 
 use crate::model::{RunId, Span};
 
-pub use alerts::{Delivery, Letter, Outgoing, Watched, Which};
+pub use alerts::{Delivery, Letter, Outgoing, Told, Watched, Which};
 pub use error::StoreError;
 pub use gc::Collected;
 pub use rows::Rows;
