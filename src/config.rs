@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::alert::{Settings, Smtp};
 use crate::model::Span;
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 
@@ -42,8 +43,10 @@ pub struct Config {
     pub dashboard: Dashboard,
     pub pages: Pages,
     pub keep: Keep,
-    /// The only programs that an alert may start, by name: `exec:NAME`.
-    pub exec: BTreeMap<String, Vec<String>>,
+    /// Where figures and health are served; none: they are not.
+    pub metrics: Option<SocketAddr>,
+    pub alert: Settings,
+    pub smtp: Smtp,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,8 +113,9 @@ impl Config {
     pub fn load(path: &Path) -> Result<Config, Problem> {
         let bytes = read(path)?;
         let source = Source::new(path.to_owned(), bytes)?;
-        let file: File = source.parse()?;
+        let mut file: File = source.parse()?;
         check(&source, &file)?;
+        file.alert.exec.append(&mut file.exec);
         // `config.toml` alone has an empty parent, which is the current folder.
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = whole.parent().unwrap_or(Path::new("/"));
@@ -128,7 +132,9 @@ impl Config {
             dashboard: file.dashboard,
             pages: file.pages,
             keep: file.keep,
-            exec: file.exec,
+            metrics: file.metrics,
+            alert: file.alert,
+            smtp: file.smtp,
             state,
             file: whole,
         })
@@ -162,6 +168,11 @@ struct File {
     dashboard: Dashboard,
     pages: Pages,
     keep: Keep,
+    metrics: Option<SocketAddr>,
+    alert: Settings,
+    smtp: Smtp,
+    /// Where `[alert.exec]` stood before there were alerts; such files are still read.
+    #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
 }
 
@@ -180,6 +191,9 @@ impl Default for File {
             dashboard: Dashboard::default(),
             pages: Pages::default(),
             keep: Keep::default(),
+            metrics: None,
+            alert: Settings::default(),
+            smtp: Smtp::default(),
             exec: BTreeMap::new(),
         }
     }
@@ -231,14 +245,24 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
             return Err(source.problem_at_key(&[key], format!("with {key} = 0 no task would ever run")));
         }
     }
-    for (name, command) in &file.exec {
-        if !command.first().is_some_and(|program| Path::new(program).is_absolute()) {
+    for (place, commands) in [(&["alert", "exec"][..], &file.alert.exec), (&["exec"], &file.exec)] {
+        if let Some((name, _)) = commands.iter().find(|(_, command)| !is_command(command)) {
+            let key: Vec<&str> = place.iter().copied().chain([name.as_str()]).collect();
             return Err(source
-                .problem_at_key(&["exec", name], "a command starts with the whole path of its program")
+                .problem_at_key(&key, "a command starts with the whole path of its program")
                 .hint("write a list: name = [\"/usr/bin/program\", \"argument\"]"));
         }
     }
-    Ok(())
+    if file.alert.signed_with.as_ref().is_some_and(|text| !text.starts_with("${secret:")) {
+        return Err(source
+            .problem_at_key(&["alert", "signed_with"], "a key does not stand in config.toml")
+            .hint("write signed_with = \"${secret:hooks}\" and put it into the file secrets/hooks (mode 0600)"));
+    }
+    file.smtp.check().map_err(|(key, why, hint)| source.problem_at_key(&["smtp", key], why).hint(hint))
+}
+
+fn is_command(command: &[String]) -> bool {
+    command.first().is_some_and(|program| Path::new(program).is_absolute())
 }
 
 #[cfg(test)]
@@ -256,12 +280,16 @@ mod tests {
         // Complete: every key that there is stands in it.
         let keys = toml::Table::try_from(File { store: Some(String::new()), ..File::default() }).expect("plain data");
         for (name, value) in &keys {
-            let inner = value.as_table().into_iter().flat_map(|table| table.keys());
+            let tables = value.as_table().into_iter().flat_map(|table| table.iter());
+            let inner = tables.filter(|(_, value)| !value.is_table()).map(|(key, _)| key);
             for key in inner.chain([name].into_iter().filter(|_| !value.is_table())) {
                 assert!(text.lines().any(|line| line.starts_with(&format!("{key} = "))), "{name}.{key}");
             }
         }
-        assert!(text.contains("\n[exec]\n"));
+        assert!(text.contains("\n[alert.exec]\n"));
+        for key in ["metrics", "signed_with", "link", "port", "username", "password"] {
+            assert!(text.contains(&format!("\n# {key} = ")), "{key}, which has no default");
+        }
     }
 
     fn load(toml: &str) -> (tempfile::TempDir, Result<Config, Problem>) {
@@ -304,11 +332,18 @@ mod tests {
                  did you mean `json`? (known here: auto, human, json, journal)",
             ),
             (
-                "[exec]\npage = [\"page-me\"]\n",
+                "[alert.exec]\npage = [\"page-me\"]\n",
                 ":2:8: a command starts with the whole path of its program
   2 | page = [\"page-me\"]
     |        ^^^^^^^^^^^
   write a list: name = [\"/usr/bin/program\", \"argument\"]",
+            ),
+            (
+                "[smtp]\nhost = \"mail\"\nfrom = \"a@b.org\"\nusername = \"a\"\npassword = \"hunter2\"\n",
+                ":5:12: a password does not stand in config.toml
+  5 | password = \"hunter2\"
+    |            ^^^^^^^^^
+  write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)",
             ),
         ] {
             let (folder, config) = load(toml);
@@ -316,6 +351,13 @@ mod tests {
             let file = folder.path().join("config.toml").display().to_string();
             assert_eq!(problem.strip_prefix(&file), Some(expected), "{problem}");
         }
+    }
+
+    #[test]
+    fn commands_are_found_where_they_stand_now_and_where_they_stood() {
+        let (_folder, config) = load("[exec]\nold = [\"/bin/old\"]\n[alert.exec]\nnew = [\"/bin/new\", \"x\"]\n");
+        let names: Vec<String> = config.expect("a config").alert.exec.into_keys().collect();
+        assert_eq!(names, ["new", "old"]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod judge;
 pub mod guard;
 pub mod robot;
 pub mod draft;
+pub mod alert;
 pub mod taskdir;
 pub mod config;
 pub mod wire;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::alert;
 use crate::config::{Config, secrets};
 use crate::daemon::lock::StateLock;
 use crate::model::task::Engine;
@@ -28,6 +29,8 @@ pub struct Args {
 
 /// Others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// Alerts that are looked back on.
+const LAST_ALERTS: u32 = 50;
 /// Less room than this and the next runs may find none.
 const LITTLE_ROOM: u64 = 512 << 20;
 
@@ -53,6 +56,7 @@ pub fn run(config: &Config, args: Args) -> Done {
     found.push(store(config));
     found.push(room(&config.state));
     found.extend(tasks(config));
+    found.extend(alerts(config));
     let sound = found.iter().all(|it| it.mark != Mark::Bad);
     if args.json {
         out::json(&serde_json::json!({ "ok": sound, "findings": found }));
@@ -132,8 +136,28 @@ fn room(state: &Path) -> Finding {
     }
 }
 
+/// What was to be told and did not arrive, of the last alerts.
+fn alerts(config: &Config) -> Option<Finding> {
+    let deliveries = Store::open_reader(&config.store).and_then(|store| store.deliveries(None, LAST_ALERTS)).ok()?;
+    let missing: Vec<_> = deliveries.iter().filter(|it| it.delivered_at.is_none() && it.trouble.is_some()).collect();
+    Some(match missing.first() {
+        None if deliveries.is_empty() => return None,
+        None => good("alerts", format!("all of the last {} arrived, or are under way", deliveries.len())),
+        Some(delivery) => {
+            let why = delivery.trouble.as_deref().unwrap_or_default();
+            let target = alert::Target::shown(&delivery.letter.target);
+            let sentence = format!(
+                "{} of the last {} did not arrive; to {target}: {why}; see `pieme alert list`",
+                missing.len(),
+                deliveries.len(),
+            );
+            bad("alerts", sentence)
+        }
+    })
+}
+
 fn tasks(config: &Config) -> Vec<Finding> {
-    let mut shelf = Shelf::new(config.tasks.clone());
+    let mut shelf = Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys());
     shelf.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()
@@ -154,7 +178,10 @@ fn tasks(config: &Config) -> Vec<Finding> {
     });
     let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
     for folder in &folders {
-        for name in secrets::names(&folder.task, &folder.script) {
+        let mut names = secrets::names(&folder.task, &folder.script);
+        let targets = folder.task.alert.urls.iter();
+        names.extend(targets.flat_map(|url| alert::secrets_of(url, &config.alert, &config.smtp)));
+        for name in names {
             match secrets::lookup(config, &name) {
                 Ok(Some(_)) => {}
                 Ok(None) => found.push(bad("secrets", format!("{}: the secret `{name}` is not there", folder.name))),

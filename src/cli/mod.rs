@@ -1,5 +1,6 @@
 //! Everything a person types. One file a verb.
 
+mod alert;
 mod candidates;
 mod curl2robot;
 pub mod demo;
@@ -49,6 +50,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
 Exit codes: 0 done; 1 finished, not published; 2 usage; 3 needs a person (label); 75 temporary;
@@ -76,6 +78,7 @@ enum Verb {
     Label(label::Args),
     Records(records::Args),
     Log(log::Args),
+    Alert(alert::Args),
     Validate(validate::Args),
     Doctor(doctor::Args),
     Gc(gc::Args),
@@ -105,6 +108,7 @@ pub fn main() -> ExitCode {
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
+        Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
         Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),

@@ -1,9 +1,9 @@
 //! Secrets: looked up by name when a run needs them, never kept here, never part of an error's text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde_json::Value;
@@ -27,6 +27,15 @@ pub enum SecretError {
     File { name: String, source: FileError },
     #[error("the secret `{0}` is not UTF-8 text")]
     NotText(String),
+    #[error("the secret `{name}` is not there: put it into {} (mode 0600)", file.display())]
+    Missing { name: String, file: PathBuf },
+}
+
+/// All of these secrets, or the first that cannot be had.
+pub fn gather(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, SecretError> {
+    let missing = |name: &String| SecretError::Missing { name: name.clone(), file: config.secrets.join(name) };
+    let found = |name: &String| Ok((name.clone(), lookup(config, name)?.ok_or_else(|| missing(name))?));
+    names.iter().map(found).collect()
 }
 
 /// The secret of this name: from systemd's credentials directory, from secrets/NAME beside config.toml, or from the

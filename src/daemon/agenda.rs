@@ -124,6 +124,11 @@ impl Agenda {
         self.running.len()
     }
 
+    /// Runs that wait for room.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Why the task is running, if it is.
     pub fn running_for(&self, name: &TaskName) -> Option<Trigger> {
         self.running.get(name).copied()

@@ -25,7 +25,7 @@ impl Service {
         self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
         let taken = self.take_in_changes().await;
         if taken.is_err() {
-            self.shelf = Shelf::new(self.config.tasks.clone());
+            self.shelf = Shelf::new(self.config.tasks.clone()).with_commands(self.config.alert.exec.keys());
             self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
         }
         taken
@@ -49,6 +49,7 @@ impl Service {
         changes.extend(gone);
         let seen: Vec<Seen> = changes.iter().filter_map(|change| self.seen(change)).collect();
         self.runner.keeper.ask(move |store| store.note_seen(&seen, Utc::now())).await?;
+        self.watch(&changes).await?;
         for change in changes {
             match change {
                 Change::Added(name) | Change::Edited(name) => self.take_in(name.clone(), known.get(&name)).await?,

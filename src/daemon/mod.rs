@@ -4,12 +4,16 @@
 //! takes time happens elsewhere and comes back as an event.
 
 pub mod agenda;
+mod alerts;
 pub mod clock;
 pub mod collect;
 pub mod control;
 mod broker;
+mod courier;
 mod desk;
+mod figures;
 pub mod gc;
+mod http;
 pub mod keeper;
 pub mod lock;
 pub mod log;

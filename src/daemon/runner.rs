@@ -1,6 +1,5 @@
 //! One run from the parent's side: order, child, report, end. Used by the daemon and by `pieme run` without one.
 
-use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use crate::config::{Config, secrets};
-use crate::model::task::Engine;
-use crate::model::{Failure, Outcome, RunId, Verdict};
+use crate::model::task::{Alert, Engine};
+use crate::model::{Failure, Outcome, RunId, Task, Verdict};
 use crate::store::{Begun, RunStart, Store, StoreError};
 use crate::taskdir::{self, TaskFolder, TemplateText};
 use crate::wire::{self, Assignment, Secrets};
@@ -133,7 +132,8 @@ impl Runner {
         let assignment = Assignment {
             run,
             name: folder.name.clone(),
-            task: folder.task.clone(),
+            // Where alerts go is none of a run's business.
+            task: Task { alert: Alert::default(), ..folder.task.clone() },
             script: folder.script.clone(),
             template: folder.template.as_ref().map(TemplateText::text),
             details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
@@ -152,20 +152,8 @@ impl Runner {
     }
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {
-        let mut found = BTreeMap::new();
-        for name in secrets::names(&folder.task, &folder.script) {
-            match secrets::lookup(&self.config, &name) {
-                Ok(Some(value)) => found.insert(name, value),
-                Ok(None) => {
-                    return Err(format!(
-                        "the secret `{name}` is not there: put it into {} (mode 0600)",
-                        self.config.secrets.join(&name).display()
-                    ));
-                }
-                Err(error) => return Err(error.to_string()),
-            };
-        }
-        Ok(Secrets(found))
+        let names = secrets::names(&folder.task, &folder.script);
+        secrets::gather(&self.config, &names).map(Secrets).map_err(|error| error.to_string())
     }
 
     async fn child(

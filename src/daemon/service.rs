@@ -14,12 +14,14 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
-use crate::store::{RunStart, Store, StoreError, Trigger};
+use crate::store::{RunStart, Store, StoreError, Trigger, Which};
 use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
 use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
+use super::courier::Courier;
+use super::figures::Figures;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::progress::Board;
@@ -27,13 +29,15 @@ use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
 use super::spawn::Spawner;
 use super::turns::Turns;
-use super::{Event, gc, watch as folder_watch};
+use super::{Event, gc, http, watch as folder_watch};
 
 /// Hints that come within this time lead to one rescan.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// What is not kept any longer is removed once a day, and first when the rush of the start is over.
 const COLLECT_EVERY: Duration = Duration::from_secs(24 * 3600);
 const COLLECT_FIRST: Duration = Duration::from_secs(15 * 60);
+/// Whose run should have started and has not is asked so often: silence makes no event.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// The watchdog is fed so often at the least: each time is a write to the disk.
 const FEED_EVERY: Duration = Duration::from_secs(10);
 /// Events that may wait for the loop.
@@ -84,14 +88,23 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
     }
     pass_on_signals(&events).map_err(io_error("signals"))?;
     let clock = Clock::start(events.clone()).await?;
-    let mut service = Service::new(config, runner, events, watcher.is_ok());
+    let figures = Arc::new(Figures::default());
+    let (courier, rounds) = Courier::start(Arc::clone(&config), runner.keeper.clone(), Arc::clone(&figures));
+    let mut service = Service::new(config, runner, events, watcher.is_ok(), (courier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
         tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
     }
     service.rescan().await?;
+    if let Some(address) = service.config.metrics {
+        figures.turned(0, 0);
+        let served = http::listen(address, Arc::clone(&service.config), service.runner.keeper.clone(), figures).await;
+        let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
+        tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
+    }
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
+    rounds.end().await;
     drop(watcher);
     Ok(())
 }
@@ -101,6 +114,8 @@ pub(super) struct Service {
     pub(super) config: Arc<Config>,
     pub(super) runner: Runner,
     pub(super) events: mpsc::Sender<Event>,
+    pub(super) courier: Courier,
+    figures: Arc<Figures>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
     /// Who waits at the socket for which task's next run.
@@ -117,6 +132,7 @@ pub(super) struct Service {
     pub(super) watched: bool,
     pub(super) rescan_at: Instant,
     pub(super) collect_at: Instant,
+    look_at: Instant,
     pub(super) jumps: JumpWatch,
     /// When systemd was last told that we are alive.
     fed_at: Instant,
@@ -128,12 +144,20 @@ pub(super) struct Service {
 }
 
 impl Service {
-    fn new(config: Arc<Config>, runner: Runner, events: mpsc::Sender<Event>, watched: bool) -> Service {
+    fn new(
+        config: Arc<Config>,
+        runner: Runner,
+        events: mpsc::Sender<Event>,
+        watched: bool,
+        (courier, figures): (Courier, Arc<Figures>),
+    ) -> Service {
         Service {
-            shelf: Shelf::new(config.tasks.clone()),
+            shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
             config,
             runner,
             events,
+            courier,
+            figures,
             agenda: Agenda::default(),
             listeners: HashMap::new(),
             hearing: HashMap::new(),
@@ -144,6 +168,7 @@ impl Service {
             watched,
             rescan_at: Instant::now(),
             collect_at: Instant::now() + COLLECT_FIRST,
+            look_at: Instant::now() + LOOK_EVERY,
             jumps: JumpWatch::new(Utc::now(), Instant::now()),
             fed_at: Instant::now(),
             repeated_until: None,
@@ -181,6 +206,7 @@ impl Service {
                 }
                 self.start_waiting();
             }
+            self.figures.turned(self.agenda.waiting(), self.agenda.running());
             if self.stop_by.is_some() && self.agenda.running() == 0 {
                 return;
             }
@@ -251,6 +277,10 @@ impl Service {
             self.collect_at = Instant::now() + COLLECT_EVERY;
             self.collect(false, None);
         }
+        if Instant::now() >= self.look_at {
+            self.look_at = Instant::now() + LOOK_EVERY;
+            self.look_for_news(Which::DueBefore(now));
+        }
         self.feed_watchdog();
         fallen
     }
@@ -312,8 +342,9 @@ impl Service {
         let listener = self.pass_on_trace(&waiting.name, start.run);
         let next_due = self.agenda.planned(&waiting.name).map(|due| due.slot.0);
         let order = Order { folder, start, next_due, listener, stop: self.stopping.subscribe() };
-        let (runner, events) = (self.runner.clone(), self.events.clone());
+        let (runner, events, figures) = (self.runner.clone(), self.events.clone(), Arc::clone(&self.figures));
         tokio::spawn(async move {
+            let began = Instant::now();
             let end = match runner.run(order).await {
                 Ok(Ended::Run(end)) => Some(end),
                 Ok(Ended::SlotTaken) => None,
@@ -322,6 +353,9 @@ impl Service {
                     Some(End::failed(store_trouble(error)))
                 }
             };
+            if let Some(end) = &end {
+                figures.run(end.verdict.outcome, began.elapsed());
+            }
             // The loop is gone only when the daemon is.
             let _ = events.send(Event::Ended(waiting.name, end)).await;
         });
@@ -347,6 +381,7 @@ impl Service {
 
     async fn ended(&mut self, name: TaskName, end: Option<End>) -> Result<(), StoreError> {
         self.agenda.ended(&name);
+        self.look_for_news(Which::One(name.clone()));
         for reply in self.hearing.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {
                 Some(end) => Reply::Ended(end.verdict.clone()),

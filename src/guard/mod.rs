@@ -53,6 +53,18 @@ impl Guard {
         }
     }
 
+    /// For one host that the configuration names, such as an alert's hook.
+    pub fn only(host: &str, allow_private: bool) -> Guard {
+        Guard {
+            hosts: BTreeSet::from([canonical(host)]),
+            allow_private,
+            beside: false,
+            proxy: None,
+            #[cfg(test)]
+            pretend: Default::default(),
+        }
+    }
+
     /// May this be requested? Says nothing yet about what a name resolves to.
     pub fn url(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {

@@ -14,8 +14,7 @@ impl Session {
     pub(super) fn connection_error(&self, url: &Url, error: &(dyn StdError + 'static)) -> SessionError {
         let url = shown(url);
         let reason = innermost(error);
-        let missed = causes(error).find_map(|it| it.downcast_ref::<Missed>());
-        match missed.cloned() {
+        match missed(error) {
             Some(Missed::Refused(refusal)) => SessionError::Refused { url, refusal },
             Some(Missed::Name(reason)) => SessionError::Name { url, reason },
             Some(Missed::TooLong) => SessionError::NoConnection { url, waited: self.patience.connect },
@@ -37,6 +36,11 @@ fn lost(error: &(dyn StdError + 'static)) -> Lost {
     let broke = |kind| matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof);
     let cut = causes(error).filter_map(|it| it.downcast_ref::<hyper::Error>()).any(hyper::Error::is_incomplete_message);
     if cut || kinds.into_iter().any(broke) { Lost::MidWay } else { Lost::Nonsense }
+}
+
+/// Why there was no connection, where that is what went wrong.
+pub(super) fn missed(error: &(dyn StdError + 'static)) -> Option<Missed> {
+    causes(error).find_map(|it| it.downcast_ref::<Missed>()).cloned()
 }
 
 /// The last error of the chain says what happened; the ones above say only where.

@@ -28,6 +28,7 @@ mod owed;
 mod runs;
 mod trace;
 mod tasks;
+mod alerts;
 mod gc;
 mod rows;
 mod aside;
@@ -39,6 +40,7 @@ use rusqlite::Connection;
 
 use crate::model::{RunId, Span};
 
+pub use alerts::{Delivery, Letter, Outgoing, Told, Watched, Which};
 pub use aside::Resort;
 pub use error::StoreError;
 pub use gc::Collected;

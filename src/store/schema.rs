@@ -103,6 +103,36 @@ pub(super) const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE _runs ADD COLUMN figures TEXT;
 ",
+    "
+    -- Tasks with alerts: what is wanted, and what was told since it was last well, both JSON.
+    CREATE TABLE _watched (
+        task TEXT PRIMARY KEY REFERENCES _task (name),
+        wanted TEXT NOT NULL,
+        said TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE _alert (
+        id TEXT PRIMARY KEY,
+        task TEXT NOT NULL REFERENCES _task (name),
+        made_at TEXT NOT NULL,
+        notice TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX _alert_task ON _alert (task, id);
+
+    -- next_try: absent once it was delivered or given up
+    CREATE TABLE _delivery (
+        alert TEXT NOT NULL REFERENCES _alert (id) ON DELETE CASCADE,
+        task TEXT NOT NULL,
+        target TEXT NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        next_try TEXT,
+        delivered_at TEXT,
+        trouble TEXT,
+        PRIMARY KEY (alert, target)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX _delivery_open ON _delivery (next_try) WHERE next_try IS NOT NULL;
+    CREATE INDEX _delivery_line ON _delivery (task, target, alert) WHERE next_try IS NOT NULL;
+",
 ];
 
 /// The format this program writes.

@@ -143,16 +143,21 @@ impl Store {
 
     /// Every task ever seen, by name, in two queries.
     pub fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        self.tasks_where("TRUE", &[])
+    }
+
+    /// Those of them for which this holds of `_task` under the name `t`.
+    pub(super) fn tasks_where(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<TaskRow>, StoreError> {
         // Both queries of one moment: a run that ends in between must not be running and ended.
         let moment = self.connection.unchecked_transaction()?;
         let running = self.running()?;
         let sql = format!(
             "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem, t.published_rows,
-                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run ORDER BY t.name",
+                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
             runs::COLUMNS
         );
         let mut statement = moment.prepare_cached(&sql)?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query(values)?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
             let name: String = row.get(0)?;

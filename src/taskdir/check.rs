@@ -5,6 +5,7 @@ use url::Url;
 
 use super::problem::Problem;
 use super::source::Source;
+use crate::alert;
 use crate::due;
 use crate::model::{Script, Span, Step, Task};
 use crate::robot;
@@ -21,7 +22,17 @@ pub(super) fn task(source: &Source, task: &Task) -> Result<(), Problem> {
     limits(source, task)?;
     fetch(source, task)?;
     columns(source, task)?;
+    alerts(source, task, None)?;
     shares(source, task)
+}
+
+/// Where alerts go; with the commands of config.toml, whether it lists those that are named.
+pub(super) fn alerts(source: &Source, task: &Task, commands: Option<&dyn Fn(&str) -> bool>) -> Result<(), Problem> {
+    for (index, url) in task.alert.urls.iter().enumerate() {
+        let place = ["alert", "urls", &index.to_string()];
+        alert::check(url, commands).map_err(|error| source.problem_at_key(&place, error.message).hint(error.hint))?;
+    }
+    Ok(())
 }
 
 /// A run must know where to start: `url`, or a robot.toml that begins with `get`.

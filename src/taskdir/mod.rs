@@ -16,6 +16,7 @@ mod kept;
 mod items;
 mod template_text;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -82,6 +83,17 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     read_template(&folder, DETAILS_FILE)?;
     let notes = notes::of(&task);
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
+}
+
+/// Does a task name only such commands for its alerts as config.toml lists?
+fn check_commands(folder: &TaskFolder, commands: &BTreeSet<String>) -> Result<(), Problem> {
+    let knows = |name: &str| commands.contains(name);
+    if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(&knows)).is_ok()) {
+        return Ok(());
+    }
+    // Read once more, for the caret: this is the rare case.
+    let source = read_toml(&Folder::open(&folder.dir).map_err(Problem::from)?, TASK_FILE)?;
+    source.map_or(Ok(()), |source| check::alerts(&source, &folder.task, Some(&knows)))
 }
 
 /// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.

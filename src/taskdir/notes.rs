@@ -1,5 +1,5 @@
 //! What SPEC lets a task ask for and this version does not do yet. Such a key is accepted, so that a folder need not
-//! change with the version, and said aloud, so that nobody waits for an alert that is never sent.
+//! change with the version, and said aloud, so that nobody waits for what never comes.
 
 use crate::model::Task;
 use crate::model::task::Data;
@@ -8,7 +8,6 @@ pub(super) fn of(task: &Task) -> Vec<String> {
     let column = |has: fn(&crate::model::Column) -> bool| task.columns.iter().any(has);
     let asked = [
         (task.data.history != Data::default().history, "data.history: the previous generation is kept, no more"),
-        (!task.alert.urls.is_empty(), "alert.urls: no alerts are sent"),
         (column(|it| it.pattern.is_some()), "column.pattern: the text is kept whole"),
         (column(|it| it.split.is_some()), "column.split: the text is kept whole"),
         (column(|it| it.join.is_some()), "column.join: the columns stay apart"),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::folder::{Folder, Stamp};
-use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, read};
+use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_commands, read};
 use crate::model::TaskName;
 
 /// Folders that are looked at at the same time; more than there are processors, because they wait for the disk.
@@ -24,6 +24,8 @@ pub struct Shelf {
     entries: BTreeMap<TaskName, Entry>,
     strays: Vec<Problem>,
     trouble: Option<Problem>,
+    /// The programs that alerts may start; none: nobody has said.
+    commands: Option<BTreeSet<String>>,
 }
 
 /// One folder. A broken edit keeps the version before it.
@@ -49,6 +51,14 @@ pub enum Change {
     Removed(TaskName),
 }
 
+impl Change {
+    pub fn name(&self) -> &TaskName {
+        match self {
+            Change::Added(name) | Change::Edited(name) | Change::Broken(name) | Change::Removed(name) => name,
+        }
+    }
+}
+
 /// Of task.toml, robot.toml and template.json; the folder itself stands for what cannot be opened.
 type Stamps = Option<[Option<Stamp>; 3]>;
 
@@ -62,7 +72,12 @@ struct Look {
 impl Shelf {
     /// An empty shelf; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> Shelf {
-        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None }
+        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None, commands: None }
+    }
+
+    /// A task that names another command than these for its alerts is broken.
+    pub fn with_commands<'n>(self, names: impl Iterator<Item = &'n String>) -> Shelf {
+        Shelf { commands: Some(names.cloned().collect()), ..self }
     }
 
     /// Compares the disk with the shelf, and says what has changed. A tasks folder that cannot be listed changes nothing.
@@ -159,7 +174,11 @@ impl Shelf {
     fn take(&mut self, Look { name, stamps, read }: Look) -> Option<Change> {
         let before = self.entries.get(&name);
         let good = before.and_then(|entry| entry.good.clone());
-        match read {
+        let with_commands = |folder: TaskFolder| match &self.commands {
+            Some(commands) => check_commands(&folder, commands).map(|()| folder),
+            None => Ok(folder),
+        };
+        match read.and_then(with_commands) {
             Ok(folder) => {
                 // A rewritten file that says the same is no news, unless it mends a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);

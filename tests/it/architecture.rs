@@ -16,15 +16,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("robot", &["model", "page", "guard"]),
     // What a recording shows is read as the robot and the learner would read it.
     ("draft", &["model", "page", "induce", "guard", "robot"]),
-    // A folder is checked when it is dropped: its template must be one, its steps must make sense.
-    ("taskdir", &["model", "due", "induce", "robot"]),
-    ("config", &["model", "taskdir"]),
+    // Whom it tells, and how: over the guard's connections and with the robot's client.
+    ("alert", &["model", "judge", "guard", "robot"]),
+    // A folder is checked when it is dropped: its template must be one, its steps must make sense, its alerts must go somewhere.
+    ("taskdir", &["model", "due", "induce", "robot", "alert"]),
+    ("config", &["model", "alert", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
     ("seal", &["model"]),
     ("worker", &["model", "seal", "page", "induce", "extract", "judge", "robot", "wire"]),
-    // The parent of a run connects for it, under the task's guard.
-    ("daemon", &["model", "due", "config", "taskdir", "wire", "store", "guard"]),
+    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
+    ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
     ("supervise", &["model", "page", "induce", "config", "store", "taskdir"]),
     ("practice", &[]),
     (
@@ -37,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "judge",
             "robot",
             "draft",
+            "alert",
             "config",
             "taskdir",
             "store",
@@ -53,7 +56,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("reqwest", &["robot"]),
-    ("axum", &["practice"]),
+    ("axum", &["practice", "daemon"]),
+    ("lettre", &["alert"]),
     ("clap", &["cli"]),
     ("notify::", &["daemon"]),
     ("tokio_cron_scheduler", &["daemon"]),

@@ -54,6 +54,20 @@ fn every_script_in_the_documents_is_a_good_one() {
 }
 
 #[test]
+fn the_settings_in_the_document_on_alerts_are_good_ones() {
+    let text = fs::read_to_string(project().join("docs/alerts.md")).expect("docs/alerts.md");
+    let blocks: Vec<&str> = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let [task, config] = blocks[..] else { panic!("a task's settings and the program's: {blocks:?}") };
+    let task: pieme::model::Task = toml::from_str(task).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(task.alert.urls.iter().filter(|url| pieme::alert::check(url, None).is_ok()).count(), 2);
+    fs::write(folder.path().join("config.toml"), config).expect("a scratch file");
+    let config = pieme::config::Config::load(&folder.path().join("config.toml"));
+    let config = config.unwrap_or_else(|problem| panic!("{problem}"));
+    assert_eq!((config.smtp.port(), config.alert.exec.len()), (587, 1));
+}
+
+#[test]
 fn the_readme_prints_the_commands_that_are_tested() {
     let readme = fs::read_to_string(project().join("README.md")).expect("README.md");
     for command in ["cargo build --release && target/release/pieme demo", "bash tests/all.sh"] {

@@ -4,6 +4,7 @@
 
 mod stage;
 
+mod alerts;
 mod apps;
 mod architecture;
 mod browser;

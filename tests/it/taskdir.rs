@@ -73,10 +73,7 @@ fn the_example_of_the_manual_is_a_task() {
     assert_eq!(folder.template.map(|it| it.text()).as_deref(), Some(TEMPLATE));
     assert_eq!(
         folder.notes,
-        [
-            "data.history: the previous generation is kept, no more; this key is not in force in this version",
-            "alert.urls: no alerts are sent; this key is not in force in this version",
-        ]
+        ["data.history: the previous generation is kept, no more; this key is not in force in this version"]
     );
 }
 

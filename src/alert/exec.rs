@@ -1,0 +1,152 @@
+//! A program that config.toml lists, started for an alert: no shell, nothing of our environment, a limit of time.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
+use tokio::task::spawn_blocking;
+
+use super::notice::Notice;
+use super::words::{subject, text};
+
+/// How much of what it says is told on.
+const MOST_WORDS: u64 = 2 << 10;
+
+/// Runs the command with the alert as JSON on its stdin. Whatever it has started is ended with it.
+pub async fn run(command: &[String], notice: &Notice, limit: Duration) -> Result<(), String> {
+    let mut child = spawn(command, notice).map_err(|error| format!("it could not be started: {error}"))?;
+    let group = Group(Pid::from_raw(i32::try_from(child.id()).map_err(|error| error.to_string())?));
+    let json = serde_json::to_vec(notice).unwrap_or_default();
+    let stdin = child.stdin.take();
+    // One that does not want to read is none the worse for it.
+    let feeding = spawn_blocking(move || stdin.map(|mut stdin| stdin.write_all(&json)));
+    let stderr = child.stderr.take();
+    let words = spawn_blocking(move || stderr.map(last_words).unwrap_or_default());
+    let pid = group.0;
+    // Not reaped yet: until then its number, which is its group's, is nobody else's.
+    let ended = spawn_blocking(move || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
+    let in_time = tokio::time::timeout(limit, ended).await.is_ok();
+    drop(group);
+    let status = spawn_blocking(move || child.wait()).await;
+    drop(feeding.await);
+    let words = words.await.unwrap_or_default();
+    let status = status.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    match in_time {
+        false => Err(format!("it was ended after {} s", limit.as_secs())),
+        true if status.success() => Ok(()),
+        true if words.is_empty() => Err(format!("it ended with {status}")),
+        true => Err(format!("it ended with {status}: {words}")),
+    }
+}
+
+fn spawn(command: &[String], notice: &Notice) -> io::Result<Child> {
+    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+    Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(variables(notice))
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// The same as in the JSON, for a script of three lines. A variable cannot hold a zero byte.
+fn variables(notice: &Notice) -> Vec<(&'static str, String)> {
+    let all = [
+        ("PIEME_ID", notice.id.to_string()),
+        ("PIEME_KIND", notice.kind.word().to_owned()),
+        ("PIEME_TASK", notice.task.to_string()),
+        ("PIEME_STATE", notice.state.to_string()),
+        ("PIEME_CAUSE", notice.cause.clone().unwrap_or_default()),
+        ("PIEME_SUBJECT", subject(notice)),
+        ("PIEME_TEXT", text(notice)),
+        ("PIEME_DO", notice.advice.clone()),
+    ];
+    all.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect()
+}
+
+fn last_words(mut stderr: impl Read) -> String {
+    let mut kept = Vec::new();
+    let _ = stderr.by_ref().take(MOST_WORDS).read_to_end(&mut kept);
+    // Read on, or it would wait for us for ever.
+    let _ = io::copy(&mut stderr, &mut io::sink());
+    let line = String::from_utf8_lossy(&kept);
+    line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+/// Ended as a whole, however we leave.
+struct Group(Pid);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Gone already is what we want.
+        let _ = killpg(self.0, Signal::SIGKILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::TaskName;
+
+    fn notice() -> Notice {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+        Notice::test(TaskName::new("hotels").expect("a name"), Uuid::nil(), now)
+    }
+
+    fn shell(script: &str) -> Vec<String> {
+        ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    #[tokio::test]
+    async fn a_command_gets_the_alert_and_nothing_of_our_environment() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let file = folder.path().join("out").display().to_string();
+        let script = format!("/usr/bin/env > {file}.env; /bin/cat > {file}");
+        run(&shell(&script), &notice(), Duration::from_secs(20)).await.expect("it runs");
+        let json = std::fs::read_to_string(&file).expect("what it read");
+        assert_eq!(serde_json::from_str::<Notice>(&json).expect("the alert"), notice());
+        let environment = std::fs::read_to_string(format!("{file}.env")).expect("its environment");
+        let ours = |line: &&str| !line.starts_with("PIEME_") && !line.starts_with("PWD=") && !line.starts_with("_=");
+        // SHLVL and OLDPWD are the shell's own.
+        let strange: Vec<&str> = environment
+            .lines()
+            .filter(ours)
+            .filter(|it| !it.starts_with("SHLVL") && !it.starts_with("OLDPWD"))
+            .collect();
+        assert!(environment.contains("PIEME_TASK=hotels"), "{environment}");
+        assert!(strange.iter().all(|line| !line.contains('=')), "{strange:?}");
+    }
+
+    #[tokio::test]
+    async fn one_that_fails_or_hangs_is_said_to_and_leaves_nobody_behind() {
+        let failed = run(&shell("echo no luck >&2; exit 3"), &notice(), Duration::from_secs(20)).await;
+        assert_eq!(failed, Err("it ended with exit status: 3: no luck".to_owned()));
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let file = folder.path().join("pid");
+        let script = format!("/bin/sleep 600 & echo $! > {}; wait", file.display());
+        let hung = run(&shell(&script), &notice(), Duration::from_secs(1)).await;
+        assert_eq!(hung, Err("it was ended after 1 s".to_owned()));
+        let pid = std::fs::read_to_string(file).expect("its child's number");
+        let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        let is_gone = || stat().is_empty() || stat().contains(") Z ");
+        // It is being killed; a busy machine takes its time.
+        let looked = (0..1_000).any(|_| {
+            std::thread::park_timeout(Duration::from_millis(10));
+            is_gone()
+        });
+        assert!(looked, "its own child is gone too: {}", stat());
+        let missing = run(&["/nowhere/program".to_owned()], &notice(), Duration::from_secs(1)).await;
+        assert!(missing.is_err_and(|it| it.starts_with("it could not be started")));
+    }
+}

@@ -1,0 +1,129 @@
+//! An alert as a mail: the guard connects to the server of config.toml, lettre speaks over that connection.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use lettre::Message;
+use lettre::message::Mailbox;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, AsyncTokioStream, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use super::notice::Notice;
+use super::settings::{Encryption, Smtp};
+use super::words::{subject, text};
+use crate::guard::Guard;
+use crate::robot;
+
+/// Sends the mail; `password` is what stands for `smtp.password`.
+pub async fn send(
+    smtp: &Smtp,
+    password: Option<String>,
+    to: &str,
+    notice: &Notice,
+    patience: Duration,
+) -> Result<(), String> {
+    if smtp.host.is_empty() {
+        return Err("config.toml names no mail server: write host and from under [smtp]".to_owned());
+    }
+    let message = message(smtp, to, notice)?;
+    let hello = ClientId::default();
+    let failed = |error: lettre::transport::smtp::Error| robot::innermost(&error);
+    let mut server = open(smtp, &hello, patience).await?;
+    if smtp.encryption == Encryption::Starttls {
+        let tls = TlsParameters::new(smtp.host.clone()).map_err(failed)?;
+        server.starttls(tls, &hello).await.map_err(failed)?;
+    }
+    if let (Some(username), Some(password)) = (&smtp.username, password) {
+        let login = Credentials::new(username.clone(), password);
+        server.auth(DEFAULT_MECHANISMS, &login).await.map_err(failed)?;
+    }
+    server.send(message.envelope(), &message.formatted()).await.map_err(failed)?;
+    // It has the mail; how it says good-bye is its own affair.
+    let _ = server.quit().await;
+    Ok(())
+}
+
+/// The server is the administrator's word, so it may be on this machine; a task chooses only who gets the mail.
+async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, String> {
+    let guard = Guard::only(&smtp.host, true);
+    let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(|missed| missed.to_string())?;
+    let stream: Box<dyn AsyncTokioStream> = match smtp.encryption {
+        Encryption::Starttls | Encryption::None => Box::new(stream),
+        Encryption::Tls => {
+            let trust = robot::of_this_machine().map_err(|error| error.to_string())?;
+            let name = smtp.host.clone().try_into().map_err(|_| "its name is none for TLS".to_owned())?;
+            let safe = tokio_rustls::TlsConnector::from(Arc::new(trust)).connect(name, stream).await;
+            Box::new(Safe(Box::new(safe.map_err(|error| error.to_string())?)))
+        }
+    };
+    AsyncSmtpConnection::connect_with_transport(stream, hello).await.map_err(|error| robot::innermost(&error))
+}
+
+fn message(smtp: &Smtp, to: &str, notice: &Notice) -> Result<Message, String> {
+    let from: Mailbox = smtp.from.parse().map_err(|_| "smtp.from of config.toml is not an address".to_owned())?;
+    let to: Mailbox = to.parse().map_err(|_| "this is not an address for mail".to_owned())?;
+    // The same however often it is sent: a mail program shows it once.
+    let id = format!("<{}@{}>", notice.id, from.email.domain());
+    let header = |name: &'static str, value: String| HeaderValue::new(HeaderName::new_from_ascii_str(name), value);
+    Message::builder()
+        .from(from)
+        .to(to)
+        .date(SystemTime::from(notice.at))
+        .message_id(Some(id))
+        .subject(format!("[pieme] {}", subject(notice)))
+        .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
+        .raw_header(header("X-Pieme-Kind", notice.kind.word().to_owned()))
+        .raw_header(header("X-Pieme-Task", notice.task.to_string()))
+        .header(ContentType::TEXT_PLAIN)
+        .body(format!("{}\n", text(notice)))
+        .map_err(|error| error.to_string())
+}
+
+/// A connection within TLS from its first byte; lettre has a type of its own only for those it opens itself.
+struct Safe(Box<TlsStream<TcpStream>>);
+
+impl fmt::Debug for Safe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a connection within TLS")
+    }
+}
+
+impl AsyncTokioStream for Safe {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.0.get_ref().0.peer_addr()
+    }
+}
+
+impl AsyncRead for Safe {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Safe {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,293 @@
+//! Where an alert goes: the spellings of `alert.urls`, in the manner of Apprise.
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use super::fill;
+
+/// One way to reach somebody, with all secrets in their places. Has no `Debug`: tokens stand in it.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Target {
+    Mail {
+        to: String,
+    },
+    /// Our own JSON, signed.
+    Webhook(Url),
+    Ntfy {
+        server: Url,
+        topic: String,
+        login: Login,
+    },
+    /// Slack, or what takes the same hooks: Mattermost, Rocket.Chat.
+    Slack(Url),
+    Discord(Url),
+    Telegram {
+        token: String,
+        chat: String,
+    },
+    Matrix {
+        server: Url,
+        token: String,
+        room: String,
+    },
+    /// A program that config.toml lists under this name.
+    Exec {
+        name: String,
+    },
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub enum Login {
+    None,
+    Token(String),
+    Password { user: String, password: String },
+}
+
+/// What is wrong with the spelling of a target, and how it is spelled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TargetError {
+    pub message: String,
+    pub hint: String,
+}
+
+/// Every scheme with how it is spelled.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("mailto", "mailto:name@example.org"),
+    ("https", "https://example.org/hook"),
+    ("http", "http://example.org/hook"),
+    ("ntfy", "ntfy://ntfy.sh/topic, ntfy://token@host/topic or ntfy://user:password@host/topic"),
+    ("ntfy+http", "ntfy+http://host/topic"),
+    ("slack", "slack://T000/B000/XXXX, as at the end of the hook's address"),
+    ("slack+https", "slack+https://chat.example.org/hooks/XXXX"),
+    ("slack+http", "slack+http://chat.example.org/hooks/XXXX"),
+    ("discord", "discord://ID/TOKEN, as at the end of the hook's address"),
+    ("tgram", "tgram://BOT-TOKEN/CHAT"),
+    ("telegram", "telegram://BOT-TOKEN@telegram?chat=CHAT"),
+    ("matrix", "matrix://TOKEN@matrix.example.org/!room:example.org"),
+    ("matrix+http", "matrix+http://TOKEN@host/!room:host"),
+    ("exec", "exec:NAME, where config.toml has NAME = [\"/path/of/program\"] under [alert.exec]"),
+];
+
+/// Is this spelled right, as far as can be known without its secrets? `commands` are the names that config.toml lists.
+pub fn check(text: &str, commands: Option<&dyn Fn(&str) -> bool>) -> Result<(), TargetError> {
+    if fill::is_one_secret(text) {
+        return Ok(());
+    }
+    let target = Target::parse(&fill::names(text).iter().fold(text.to_owned(), |text, name| {
+        // Any letters will do.
+        text.replace(&format!("${{secret:{name}}}"), "secret")
+    }))?;
+    match (target, commands) {
+        (Target::Exec { name }, Some(knows)) if !knows(&name) => Err(TargetError {
+            message: format!("config.toml lists no command `{name}`"),
+            hint: format!("add {name} = [\"/path/of/program\"] under [alert.exec] there, and restart the daemon"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+impl Target {
+    /// Reads an address whose secrets are in their places.
+    pub fn parse(text: &str) -> Result<Target, TargetError> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once(':').ok_or_else(|| unknown(text))?;
+        let scheme = scheme.to_ascii_lowercase();
+        let (_, spelling) = SPELLINGS.iter().find(|(known, _)| *known == scheme).ok_or_else(|| unknown(&scheme))?;
+        let slashes = rest.strip_prefix("//");
+        let inside = slashes.unwrap_or(rest);
+        let found = match (scheme.as_str(), slashes) {
+            ("mailto", _) => mail(inside),
+            ("exec", None) => command(inside),
+            ("http" | "https", Some(_)) => address(text).map(Target::Webhook),
+            ("slack+http" | "slack+https", Some(_)) => {
+                address(text.split_once('+').map_or(text, |(_, it)| it)).map(Target::Slack)
+            }
+            ("ntfy", Some(inside)) => ntfy("https", inside),
+            ("ntfy+http", Some(inside)) => ntfy("http", inside),
+            ("slack", Some(inside)) => hook("https://hooks.slack.com/services/", inside, 3).map(Target::Slack),
+            ("discord", Some(inside)) => hook("https://discord.com/api/webhooks/", inside, 2).map(Target::Discord),
+            ("tgram", Some(inside)) => inside.split_once('/').and_then(|(token, chat)| telegram(token, chat)),
+            ("telegram", Some(inside)) => inside.split_once('@').and_then(|(token, rest)| {
+                let (_, query) = rest.split_once('?')?;
+                let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+                let (_, chat) = pairs.find(|(key, _)| key == "chat" || key == "chats")?;
+                telegram(token, &chat)
+            }),
+            ("matrix", Some(inside)) => matrix("https", inside),
+            ("matrix+http", Some(inside)) => matrix("http", inside),
+            _ => None,
+        };
+        found.ok_or_else(|| TargetError {
+            message: format!("this is not how `{scheme}` is spelled"),
+            hint: format!("write {spelling}"),
+        })
+    }
+
+    /// In one word, for figures.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Target::Mail { .. } => "mail",
+            Target::Webhook(_) => "webhook",
+            Target::Ntfy { .. } => "ntfy",
+            Target::Slack(_) => "slack",
+            Target::Discord(_) => "discord",
+            Target::Telegram { .. } => "telegram",
+            Target::Matrix { .. } => "matrix",
+            Target::Exec { .. } => "exec",
+        }
+    }
+
+    /// As it may be shown: addresses hold tokens, so of most only the host is told. `text` is as it was typed.
+    pub fn shown(text: &str) -> String {
+        if fill::is_one_secret(text) {
+            return text.to_owned();
+        }
+        let (scheme, rest) = text.split_once(':').unwrap_or(("?", text));
+        match scheme {
+            "mailto" | "exec" => text.chars().filter(|c| !c.is_control()).take(100).collect(),
+            "http" | "https" | "ntfy" | "ntfy+http" | "slack+http" | "slack+https" | "matrix" | "matrix+http" => {
+                let rest = rest.trim_start_matches('/');
+                let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+                let host = place.rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}/…")
+            }
+            scheme => format!("{}://…", scheme.chars().filter(|c| !c.is_control()).take(20).collect::<String>()),
+        }
+    }
+}
+
+fn unknown(scheme: &str) -> TargetError {
+    let short: String = scheme.chars().take(30).collect();
+    let near = SPELLINGS.iter().map(|(known, _)| *known).min_by_key(|known| strsim::damerau_levenshtein(known, &short));
+    let near = near.filter(|known| strsim::damerau_levenshtein(known, &short) <= 2);
+    let all: Vec<&str> = SPELLINGS.iter().map(|(known, _)| *known).filter(|it| !it.contains('+')).collect();
+    TargetError {
+        message: format!("alerts know no way `{short}`"),
+        hint: match near {
+            Some(near) => format!("did you mean `{near}`? (known here: {})", all.join(", ")),
+            None => format!("known here: {}", all.join(", ")),
+        },
+    }
+}
+
+fn address(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| url.host().is_some())
+}
+
+fn mail(to: &str) -> Option<Target> {
+    let to = percent_decode_str(to).decode_utf8().ok()?.into_owned();
+    to.parse::<lettre::Address>().ok().map(|_| Target::Mail { to })
+}
+
+fn command(name: &str) -> Option<Target> {
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    is_name.then(|| Target::Exec { name: name.to_owned() })
+}
+
+/// `user:password@host/rest` → server, log-in, rest.
+fn server(scheme: &str, inside: &str) -> Option<(Url, Login, String)> {
+    let (place, rest) = inside.split_once('/')?;
+    let (login, host) = place.rsplit_once('@').map_or((None, place), |(login, host)| (Some(login), host));
+    let login = match login.map(|login| login.split_once(':').ok_or(login)) {
+        None => Login::None,
+        Some(Err(token)) => Login::Token(decoded(token)?),
+        Some(Ok((user, password))) => Login::Password { user: decoded(user)?, password: decoded(password)? },
+    };
+    Some((address(&format!("{scheme}://{host}/"))?, login, rest.to_owned()))
+}
+
+fn ntfy(scheme: &str, inside: &str) -> Option<Target> {
+    let (server, login, topic) = server(scheme, inside)?;
+    let topic = topic.trim_end_matches('/').to_owned();
+    let is_topic = !topic.is_empty() && topic.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    is_topic.then_some(Target::Ntfy { server, topic, login })
+}
+
+fn matrix(scheme: &str, inside: &str) -> Option<Target> {
+    let (server, login, room) = server(scheme, inside)?;
+    let room = decoded(&room)?;
+    match login {
+        Login::Token(token) if room.starts_with('!') => Some(Target::Matrix { server, token, room }),
+        _ => None,
+    }
+}
+
+fn hook(base: &str, inside: &str, parts: usize) -> Option<Url> {
+    let inside = inside.trim_end_matches('/');
+    let is_whole = inside.split('/').count() == parts && inside.split('/').all(|it| !it.is_empty() && it != "..");
+    if is_whole && !inside.contains(['?', '#']) { address(&format!("{base}{inside}")) } else { None }
+}
+
+fn telegram(token: &str, chat: &str) -> Option<Target> {
+    let (token, chat) = (decoded(token)?, decoded(chat.trim_end_matches('/'))?);
+    let is_token = !token.is_empty() && token.chars().all(|c| c.is_ascii_alphanumeric() || ":_-".contains(c));
+    (is_token && !chat.is_empty()).then_some(Target::Telegram { token, chat })
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let decoded = percent_decode_str(text).decode_utf8().ok()?.into_owned();
+    (!decoded.is_empty()).then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_is_read_and_shown_without_its_tokens() {
+        for (text, word, shown) in [
+            ("mailto:ops@example.org", "mail", "mailto:ops@example.org"),
+            ("mailto://ops@example.org", "mail", "mailto://ops@example.org"),
+            ("https://u:TOKEN@example.org/TOKEN?k=TOKEN", "webhook", "https://example.org/…"),
+            ("ntfy://ntfy.sh/topic", "ntfy", "ntfy://ntfy.sh/…"),
+            ("ntfy://TOKEN@ntfy.example/topic", "ntfy", "ntfy://ntfy.example/…"),
+            ("ntfy+http://me:TOKEN@127.0.0.1:8080/topic", "ntfy", "ntfy+http://127.0.0.1:8080/…"),
+            ("slack://TOKEN/TOKEN/TOKEN", "slack", "slack://…"),
+            ("slack+https://chat.example/hooks/TOKEN", "slack", "slack+https://chat.example/…"),
+            ("discord://123/TOKEN", "discord", "discord://…"),
+            ("tgram://123:TOKEN/-100", "telegram", "tgram://…"),
+            ("telegram://123:TOKEN@telegram?chat=@news", "telegram", "telegram://…"),
+            ("matrix://TOKEN@m.example/!r:m.example", "matrix", "matrix://m.example/…"),
+            ("exec:page_me", "exec", "exec:page_me"),
+        ] {
+            let target = Target::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((target.word(), Target::shown(text).as_str()), (word, shown), "{text}");
+        }
+        assert_eq!(Target::shown("${secret:hook}"), "${secret:hook}");
+    }
+
+    #[test]
+    fn a_wrong_spelling_is_answered_with_the_right_one() {
+        for (text, message, hint) in [
+            ("htps://example.org/", "alerts know no way `htps`", "did you mean `https`?"),
+            ("file:///etc/passwd", "alerts know no way `file`", "known here: mailto, https"),
+            ("ops@example.org", "alerts know no way `ops@example.org`", "known here"),
+            ("mailto:nobody", "this is not how `mailto` is spelled", "write mailto:name@example.org"),
+            ("mailto:a@b.org\r\nBcc: c@d.org", "this is not how `mailto` is spelled", "write mailto"),
+            ("exec:rm -rf /", "this is not how `exec` is spelled", "write exec:NAME"),
+            ("exec:../x", "this is not how `exec` is spelled", "write exec:NAME"),
+            ("slack://only/two", "this is not how `slack` is spelled", "write slack://T000"),
+            ("discord://../x", "this is not how `discord` is spelled", "write discord"),
+            ("tgram://to?ken/-100", "this is not how `tgram` is spelled", "write tgram"),
+            ("ntfy://ntfy.sh/", "this is not how `ntfy` is spelled", "write ntfy://"),
+            ("matrix://m.example/!r:m", "this is not how `matrix` is spelled", "write matrix://TOKEN@"),
+        ] {
+            let error = check(text, None).expect_err(text);
+            assert!(error.message.contains(message) && error.hint.contains(hint), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_no_hindrance_and_unknown_commands_are() {
+        for text in
+            ["${secret:hook}", "https://h.test/${secret:hook}", "tgram://${secret:bot}/12", "discord://1/${secret:d}"]
+        {
+            assert_eq!(check(text, None), Ok(()), "{text}");
+        }
+        let knows = |name: &str| name == "page_me";
+        assert_eq!(check("exec:page_me", Some(&knows)), Ok(()));
+        let error = check("exec:page_you", Some(&knows)).expect_err("not listed");
+        assert_eq!(error.message, "config.toml lists no command `page_you`");
+    }
+}

@@ -1,0 +1,207 @@
+//! What is worth telling. Nothing of this is decided when a run ends: it follows from how a task stands in the store and from
+//! what was told, so that a `kill -9` at any point neither loses an alert nor repeats one.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::alert::{self, Look, Notice, Said, Settings};
+use crate::judge::Standing;
+use crate::model::TaskName;
+use crate::model::task::Alert;
+use crate::store::{Outgoing, Store, StoreError, TaskRow, Told, Watched, Which};
+use crate::taskdir::Change;
+
+use super::service::Service;
+
+/// Runs that are looked at to count failures in a row; more of them say no more.
+const LOOK_BACK: u32 = 50;
+
+/// So many tasks are looked at one by one; of more, all are.
+const FEW: usize = 20;
+
+impl Service {
+    /// Looks at how tasks stand, beside everything else, and has told what is worth it.
+    pub(super) fn look_for_news(&self, which: Which) {
+        let (keeper, courier, config) = (self.runner.keeper.clone(), self.courier.clone(), Arc::clone(&self.config));
+        let since = self.started_at;
+        tokio::spawn(async move {
+            match keeper.ask(move |store| look(store, &config.alert, &which, since, Utc::now())).await {
+                Ok(0) => {}
+                Ok(_) => courier.wake(),
+                // It is looked at again with the next run, and every half minute.
+                Err(error) => tracing::error!("it could not be found out what there is to tell: {error}"),
+            }
+        });
+    }
+
+    /// Takes in what changed folders want to be told; a broken one wants what it wanted before.
+    pub(super) async fn watch(&self, changes: &[Change]) -> Result<(), StoreError> {
+        let wanted = |change: &Change| match change {
+            Change::Added(name) | Change::Edited(name) => Some((name.clone(), self.wanted(name)?)),
+            Change::Broken(_) | Change::Removed(_) => None,
+        };
+        let wanted: Vec<(TaskName, Option<Alert>)> = changes.iter().filter_map(wanted).collect();
+        self.runner.keeper.ask(move |store| store.watch(&wanted)).await?;
+        match changes {
+            few if few.len() <= FEW => few.iter().for_each(|it| self.look_for_news(Which::One(it.name().clone()))),
+            _ => self.look_for_news(Which::All),
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, name: &TaskName) -> Option<Option<Alert>> {
+        let task = &self.shelf.get(name)?.good.as_ref()?.task;
+        let speaks = !task.alert.urls.is_empty() && !task.alert.on.is_empty();
+        // One that is switched off keeps what was told, for when it is switched on again.
+        match (speaks, task.enabled) {
+            (true, false) => None,
+            (true, true) => Some(Some(task.alert.clone())),
+            (false, _) => Some(None),
+        }
+    }
+}
+
+/// Decides for each of these tasks and keeps what is to be delivered. Says how many alerts that were. What fell due before
+/// `started_at` nobody could start: it is overdue only when there was time for it since.
+fn look(
+    store: &mut Store,
+    settings: &Settings,
+    which: &Which,
+    started_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<usize, StoreError> {
+    let mut told = Vec::new();
+    for Watched { row, wanted, said } in store.watched(which)? {
+        // What cannot be read was written by a later version: told again rather than never.
+        let before: Said = serde_json::from_str(&said).unwrap_or_default();
+        let (notice, after) = decide(store, &wanted, look_of(&row, started_at), &before, now)?;
+        if notice.is_none() && after == before {
+            continue;
+        }
+        let outgoing = notice.map(|notice| outgoing(settings, &wanted, notice));
+        let said = serde_json::to_string(&after).map_err(|error| StoreError::Value(error.to_string()))?;
+        told.push(Told { task: row.name, said, outgoing });
+    }
+    if !told.is_empty() {
+        store.tell(&told, now)?;
+    }
+    Ok(told.iter().filter(|it| it.outgoing.is_some()).count())
+}
+
+fn decide(
+    store: &Store,
+    wanted: &Alert,
+    mut look: Look,
+    said: &Said,
+    now: DateTime<Utc>,
+) -> Result<(Option<Notice>, Said), StoreError> {
+    let id = Uuid::now_v7();
+    let first = alert::decide(wanted, &look, said, id, now);
+    if first.0.is_none() || look.fails == 0 {
+        return Ok(first);
+    }
+    // Before it is told: the store's count has runs in it that ended with their daemon.
+    let past = store.past(&look.task, LOOK_BACK)?;
+    (look.fails, look.failing_since) = alert::in_a_row(&past);
+    Ok(alert::decide(wanted, &look, said, id, now))
+}
+
+fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {
+    Look {
+        task: row.name.clone(),
+        title: row.title.clone(),
+        standing: Standing {
+            problem: row.problem.clone(),
+            paused: row.paused,
+            last_run: row.last_run.clone(),
+            published_before: row.previous_rows.is_some(),
+            running: false,
+            next_due: row.next_due.map(|due| due.max(started_at)),
+        },
+        due: row.next_due,
+        running: row.running_since.is_some(),
+        fails: row.fails_in_a_row,
+        failing_since: None,
+        rows: row.published_rows,
+        last_ok: row.last_ok,
+    }
+}
+
+fn outgoing(settings: &Settings, wanted: &Alert, mut notice: Notice) -> Outgoing {
+    notice.link = settings.link_to(notice.task.as_str());
+    tracing::warn!(task = %notice.task, kind = notice.kind.word(), id = %notice.id, "alert: {}", alert::subject(&notice));
+    let json = serde_json::to_string(&notice).unwrap_or_default();
+    Outgoing { id: notice.id.to_string(), json, targets: wanted.urls.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::model::{Failure, RunId, Verdict};
+    use crate::store::{RunStart, Trigger};
+
+    fn store() -> (tempfile::TempDir, Store, TaskName) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let mut store = Store::open(&folder.path().join("pieme.db")).expect("a database");
+        let task = TaskName::new("hotels").expect("a name");
+        store.remember_task(&task, None, Utc::now()).expect("a task");
+        let wanted = Alert { urls: ["exec:a", "exec:b", "exec:a"].map(str::to_owned).to_vec(), ..Alert::default() };
+        store.watch(&[(task.clone(), Some(wanted))]).expect("its alerts");
+        (folder, store, task)
+    }
+
+    fn told(store: &mut Store, which: Which, started_at: DateTime<Utc>, now: DateTime<Utc>) -> usize {
+        look(store, &Settings::default(), &which, started_at, now).expect("a look")
+    }
+
+    fn run(store: &mut Store, task: &TaskName, verdict: &Verdict, now: DateTime<Utc>) {
+        let run = RunId::new();
+        let start =
+            RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Person, started_at: now, pid: None };
+        store.begin_run(&start).expect("a run");
+        store.end_run(run, verdict, now).expect("its end");
+    }
+
+    #[test]
+    fn silence_is_told_once_and_not_for_the_time_that_nobody_was_there() {
+        let (_folder, mut store, task) = store();
+        let now = Utc::now();
+        store.set_next_due(&task, Some(now - TimeDelta::hours(9))).expect("a promise");
+        let long_ago = now - TimeDelta::days(1);
+        assert_eq!(told(&mut store, Which::DueBefore(now), now, now), 0, "the daemon has just started");
+        assert_eq!(told(&mut store, Which::DueBefore(now), long_ago, now), 1);
+        assert_eq!(told(&mut store, Which::DueBefore(now), long_ago, now), 0, "once");
+        let letters = store.letters(now, 9).expect("letters");
+        let targets: Vec<&str> = letters.iter().map(|letter| letter.target.as_str()).collect();
+        assert_eq!(targets, ["exec:a", "exec:b"], "each target once");
+    }
+
+    #[test]
+    fn what_is_to_be_delivered_keeps_its_order_and_outlives_the_one_who_decided() {
+        let (folder, mut store, task) = store();
+        let now = Utc::now();
+        for _ in 0..2 {
+            run(&mut store, &task, &Verdict::failed(Failure::Network, "no route"), now);
+        }
+        // Nobody has looked yet when the daemon is killed.
+        drop(store);
+        let mut store = Store::open(&folder.path().join("pieme.db")).expect("the same database");
+        assert_eq!(told(&mut store, Which::All, now, now), 1);
+        run(&mut store, &task, &Verdict::failed(Failure::Login, "wrong password"), now);
+        assert_eq!(told(&mut store, Which::One(task), now, now), 1);
+        let first = store.letters(now, 9).expect("letters");
+        assert_eq!(first.len(), 2, "the second alert waits behind the first: {first:?}");
+        store.delivered(&first[0], now).expect("a mark");
+        store.undelivered(&first[1], "away", Some(now + TimeDelta::hours(1))).expect("a mark");
+        let second = store.letters(now, 9).expect("letters");
+        assert_eq!((second.len(), second[0].target.as_str()), (1, "exec:a"), "{second:?}");
+        store.delivered(&second[0], now).expect("a mark");
+        assert_eq!(store.letters(now, 9).expect("letters"), []);
+        let deliveries = store.deliveries(None, 9).expect("deliveries");
+        assert_eq!(deliveries.iter().filter(|it| it.trouble.as_deref() == Some("away")).count(), 1);
+    }
+}

@@ -1,0 +1,268 @@
+//! `/metrics` and `/healthz`, where config.toml says so. Nothing can be changed here.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::serve::Listener;
+use axum::{Json, Router};
+use chrono::Utc;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use crate::config::Config;
+use crate::store::{Store, StoreError};
+
+use super::figures::{Figures, Page, print_tasks};
+use super::keeper::Keeper;
+
+/// Connections at the same time; whoever comes later waits.
+const MOST_CONNECTIONS: usize = 32;
+/// A connection that lasts longer is slow, or forgotten; Prometheus opens another.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The loop may be busy with ten thousand folders for some seconds.
+const MOST_LAG: Duration = Duration::from_secs(15);
+/// A write to the store takes milliseconds, or waits for a long publication.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
+/// Each look at the store's health is a write to the disk: nobody can ask for more of them than this.
+const HEALTH_EVERY: Duration = Duration::from_secs(2);
+
+struct Desk {
+    config: Arc<Config>,
+    keeper: Keeper,
+    figures: Arc<Figures>,
+    only_loopback: bool,
+    /// What was last found out about the store, and when.
+    store: Mutex<Option<(Instant, Result<(), String>)>>,
+}
+
+/// Serves until the daemon ends.
+pub async fn listen(
+    address: SocketAddr,
+    config: Arc<Config>,
+    keeper: Keeper,
+    figures: Arc<Figures>,
+) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(address).await?;
+    let at = listener.local_addr()?;
+    if !at.ip().is_loopback() {
+        tracing::warn!("figures are served at {at}: whoever can reach it can read the names of the tasks");
+    }
+    let desk = Desk { config, keeper, figures, only_loopback: at.ip().is_loopback(), store: Mutex::default() };
+    let desk = Arc::new(desk);
+    let router = Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(health))
+        .layer(middleware::from_fn_with_state(Arc::clone(&desk), known_host))
+        .with_state(desk);
+    let few = Few { listener, room: Arc::new(Semaphore::new(MOST_CONNECTIONS)) };
+    tokio::spawn(async move { axum::serve(few, router).await });
+    Ok(at)
+}
+
+/// A page of the web whose name leads to 127.0.0.1 reads nothing here.
+async fn known_host(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+    if desk.only_loopback && !is_loopback(request.headers()) {
+        return (StatusCode::FORBIDDEN, "ask for this by its address\n").into_response();
+    }
+    next.run(request).await
+}
+
+fn is_loopback(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
+    let address = host.parse::<SocketAddr>().map(|it| it.ip()).or_else(|_| host.trim_matches(['[', ']']).parse());
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    address.is_ok_and(|it: IpAddr| it.is_loopback()) || name == "localhost"
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    /// `/metrics?tasks=0` leaves the lines of each task out.
+    tasks: Option<u8>,
+}
+
+async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
+    let mut page = Page::default();
+    desk.figures.print(&mut page);
+    let file = desk.config.store.clone();
+    let with_tasks = wanted.tasks != Some(0);
+    // A reader of its own: the store's one thread goes on meanwhile.
+    let read = tokio::task::spawn_blocking(move || {
+        let store = Store::open_reader(&file)?;
+        let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
+        let mut log = file.clone().into_os_string();
+        log.push("-wal");
+        let log = PathBuf::from(log);
+        let size = [&file, &log].iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum::<u64>();
+        Ok::<_, StoreError>((tasks, store.letters_waiting()?, size))
+    });
+    match read.await {
+        Ok(Ok((tasks, waiting, size))) => {
+            let one = |value: u64| [(String::new(), value as f64)];
+            page.gauge("pieme_alerts_waiting", "Alerts that are to be delivered.", one(waiting));
+            page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(size));
+            if with_tasks {
+                print_tasks(&mut page, &tasks, Utc::now());
+            }
+        }
+        Ok(Err(error)) => tracing::warn!("the figures of the tasks are left out: {error}"),
+        Err(error) => tracing::warn!("the figures of the tasks are left out: {error}"),
+    }
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0).into_response()
+}
+
+async fn health(State(desk): State<Arc<Desk>>) -> Response {
+    let store = desk.store_takes_writes().await;
+    let (status, body) = health_of(desk.figures.lag(), &store);
+    (status, Json(body)).into_response()
+}
+
+fn health_of(lag: Duration, store: &Result<(), String>) -> (StatusCode, Value) {
+    let ok = lag <= MOST_LAG && store.is_ok();
+    let body = json!({
+        "ok": ok,
+        "version": env!("CARGO_PKG_VERSION"),
+        "scheduler_lag_seconds": lag.as_secs_f64(),
+        "store": store.as_ref().map_or_else(String::as_str, |()| "ok"),
+    });
+    (if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, body)
+}
+
+impl Desk {
+    async fn store_takes_writes(&self) -> Result<(), String> {
+        let mut last = self.store.lock().await;
+        if let Some((at, found)) = last.as_ref()
+            && at.elapsed() < HEALTH_EVERY
+        {
+            return found.clone();
+        }
+        let write = self.keeper.ask(|store| store.alive(Utc::now()));
+        let found = match timeout(STORE_PATIENCE, write).await {
+            Ok(done) => done.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("it has not answered for {} s", STORE_PATIENCE.as_secs())),
+        };
+        *last = Some((Instant::now(), found.clone()));
+        found
+    }
+}
+
+/// Takes a connection only when there is room for it.
+struct Few {
+    listener: TcpListener,
+    room: Arc<Semaphore>,
+}
+
+impl Listener for Few {
+    type Io = Brief;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Brief, SocketAddr) {
+        loop {
+            let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    return (Brief { stream, until: Box::pin(sleep(LONGEST)), _permit: permit }, address);
+                }
+                // No descriptors left: later there may be.
+                Err(_) => sleep(Duration::from_secs(1)).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection that ends after a while, however slow the other side is.
+struct Brief {
+    stream: TcpStream,
+    until: Pin<Box<Sleep>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Brief {
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        self.until.as_mut().poll(context).is_ready()
+    }
+}
+
+impl AsyncRead for Brief {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.is_over(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Brief {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.is_over(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_loop_or_a_store_that_takes_no_writes_is_no_health() {
+        let seconds = Duration::from_secs;
+        for (lag, store, code) in [
+            (seconds(0), Ok(()), 200),
+            (seconds(15), Ok(()), 200),
+            (seconds(16), Ok(()), 503),
+            (seconds(0), Err("full".to_owned()), 503),
+        ] {
+            let (status, body) = health_of(lag, &store);
+            assert_eq!((status.as_u16(), &body["ok"]), (code, &json!(code == 200)), "{lag:?} {store:?}: {body}");
+        }
+    }
+
+    #[test]
+    fn only_loopback_itself_is_answered_on_loopback() {
+        for (host, is_ours) in [
+            ("127.0.0.1:9642", true),
+            ("127.0.0.1", true),
+            ("localhost:9642", true),
+            ("[::1]:9642", true),
+            ("evil.test", false),
+            ("evil.test:9642", false),
+            ("127.0.0.1.evil.test:9642", false),
+            ("192.168.0.7:9642", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::HOST, host.parse().expect("a header"))]);
+            assert_eq!(is_loopback(&headers), is_ours, "{host}");
+        }
+        assert!(!is_loopback(&HeaderMap::new()));
+    }
+}

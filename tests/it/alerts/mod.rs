@@ -1,0 +1,348 @@
+//! Alerts, from a run that fails to the one who is told; and the figures beside them.
+
+mod listeners;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac;
+use serde_json::json;
+
+use crate::stage::{Said, Stage};
+use listeners::{Got, Receiver, Safe, mail_server};
+
+const SHOP: &str = "practice-shop";
+const KEY: &str = "the-key-of-the-hooks";
+
+/// A stage whose hooks may be on loopback, and are signed.
+fn stage(more: &str) -> Stage {
+    let stage = Stage::new();
+    let config = stage.read("config.toml");
+    let alerts = "[alert]\nallow_private = true\nsigned_with = \"${secret:hooks}\"\n";
+    stage.write("config.toml", &format!("{config}{alerts}{more}"));
+    stage.write("secrets/hooks", KEY);
+    stage.make_private("secrets/hooks");
+    stage
+}
+
+/// The shop, run only when asked for, with these targets.
+fn drop_shop(stage: &Stage, urls: &str) {
+    stage.drop_folder(SHOP);
+    let task = stage.read("tasks/practice-shop/task.toml").replace("every = \"30s\"", "every = \"6h\"");
+    stage.write("tasks/practice-shop/task.toml", &format!("{task}\n[alert]\nurls = [{urls}]\nafter = 2\n"));
+}
+
+fn set_url(stage: &Stage, from: &str, to: &str) {
+    let task = stage.read("tasks/practice-shop/task.toml");
+    stage.write("tasks/practice-shop/task.toml", &task.replace(from, to));
+}
+
+fn is_signed(got: &Got) -> bool {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, KEY.as_bytes());
+    let mut signed = format!("{}.{}.", got.header("webhook-id"), got.header("webhook-timestamp")).into_bytes();
+    signed.extend_from_slice(&got.body);
+    let signature = got.header("webhook-signature").strip_prefix("v1,").unwrap_or_default();
+    hmac::verify(&key, &signed, &STANDARD.decode(signature).unwrap_or_default()).is_ok()
+}
+
+#[test]
+fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
+    let receiver = Receiver::start();
+    // It is away at first: what is not delivered must outlive the daemon.
+    receiver.status.store(503, Ordering::SeqCst);
+    let mut stage = stage("");
+    drop_shop(&stage, &format!("\"http://127.0.0.1:{}/hook/${{secret:hooks}}\"", receiver.port));
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+
+    set_url(&stage, "/products", "/bad/500");
+    assert_eq!(stage.pieme(&["run", SHOP]).code, 1);
+    assert_eq!(stage.sql("SELECT count(*) FROM _alert"), "0", "one failure is none");
+    assert_eq!(stage.pieme(&["run", SHOP]).code, 1);
+    stage.wait_for("a first try", || !receiver.refused().is_empty());
+    stage.wait_for("its trouble to be shown", || {
+        stage.pieme(&["alert", "list", "--json"]).json()["alerts"][0]["trouble"] == json!("it answered 503: said so")
+    });
+    let doctor = stage.pieme(&["doctor", "--json"]).json();
+    let found = doctor["findings"].as_array().cloned().unwrap_or_default();
+    assert!(found.iter().any(|it| it["what"] == "alerts" && it["mark"] == "bad"), "{doctor}");
+
+    stage.signal_daemon("-KILL");
+    assert_eq!(stage.daemon_ended(), None);
+    receiver.status.store(200, Ordering::SeqCst);
+    stage.start_daemon();
+    stage.wait_for("the alert", || receiver.kinds() == ["failed failed"]);
+    // A kill between the delivery and its mark delivers it again, under the same id: that is said, and not tried here.
+    let is_marked = |stage: &Stage| stage.sql("SELECT count(*) FROM _delivery WHERE next_try IS NOT NULL") == "0";
+    stage.wait_for("its mark", || is_marked(&stage));
+    stage.pieme(&["run", SHOP]);
+    stage.signal_daemon("-KILL");
+    assert_eq!(stage.daemon_ended(), None);
+    stage.start_daemon();
+
+    set_url(&stage, "/bad/500", "/products");
+    assert_eq!(stage.pieme(&["run", SHOP]).code, 0);
+    stage.wait_for("the end of it", || receiver.kinds().len() > 1);
+    stage.wait_for("its mark", || is_marked(&stage));
+    stage.signal_daemon("-KILL");
+    assert_eq!(stage.daemon_ended(), None);
+    stage.start_daemon();
+    stage.pieme(&["run", SHOP]);
+    assert_eq!(receiver.kinds(), ["failed failed", "recovered ok"]);
+    assert!(is_marked(&stage), "nothing more is to come");
+
+    let alert = receiver.taken().remove(0);
+    let json = alert.json();
+    assert!(is_signed(&alert), "{alert:?}");
+    assert_eq!(receiver.refused()[0].json()["id"], json["id"], "the same id at every try");
+    assert_eq!((&json["task"], &json["cause"], &json["fails"]), (&json!(SHOP), &json!("http"), &json!(2)));
+    assert_eq!((&json["rows"], &json["do"]), (&json!(48), &json!("pieme log practice-shop")));
+    assert!(json["since"].is_string() && json["last_ok"].is_string() && json["text"].is_string(), "{json}");
+    for text in [stage.read("log"), stage.sql(".dump"), stage.pieme(&["alert", "list"]).stdout] {
+        assert!(!text.contains(KEY), "the secret is nowhere: {text}");
+    }
+}
+
+#[test]
+fn a_redesign_is_told_at_once_and_so_is_its_mending() {
+    let receiver = Receiver::start();
+    let mut stage = stage("");
+    drop_shop(&stage, &format!("\"http://127.0.0.1:{}/\"", receiver.port));
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    stage.site.set_redesign(true);
+    assert_eq!(stage.pieme(&["run", SHOP]).code, 3);
+    stage.wait_for("the alert", || receiver.kinds() == ["needs-label quarantined"]);
+    assert_eq!(receiver.taken()[0].json()["do"], "pieme label practice-shop");
+    stage.pieme(&["run", SHOP]);
+    assert_eq!(stage.pieme(&["label", SHOP, "--yes"]).code, 0);
+    stage.wait_for("the end of it", || receiver.kinds().len() == 2);
+    assert!(receiver.kinds()[1].starts_with("recovered "), "{:?}", receiver.kinds());
+}
+
+#[test]
+fn a_broken_folder_is_told_to_a_program_that_the_configuration_lists() {
+    let mut stage = stage("");
+    let script = stage.path("note.sh");
+    let notes = stage.path("notes").display().to_string();
+    fs::write(&script, format!("#!/bin/sh\necho \"$PIEME_KIND $PIEME_STATE $PIEME_TASK\" >> {notes}\n"))
+        .expect("a script");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o700)).expect("our own file");
+    let config = stage.read("config.toml");
+    stage.write("config.toml", &format!("{config}[alert.exec]\nnote = [\"{}\"]\n", script.display()));
+    drop_shop(&stage, "\"exec:note\"");
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    let good = stage.read("tasks/practice-shop/task.toml");
+    stage.write("tasks/practice-shop/task.toml", &format!("shedule = 3\n{good}"));
+    stage.wait_for("the alert", || stage.read("notes") == "failed config practice-shop\n");
+    stage.write("tasks/practice-shop/task.toml", &good);
+    let both = "failed config practice-shop\nrecovered ok practice-shop\n";
+    stage.wait_for("the end of it", || stage.read("notes") == both);
+}
+
+#[test]
+fn every_way_is_tried_by_alert_test_and_says_what_happened() {
+    let receiver = Receiver::start();
+    let (mail_port, mails) = mail_server(None);
+    let smtp =
+        format!("[smtp]\nhost = \"127.0.0.1\"\nport = {mail_port}\nencryption = \"none\"\nfrom = \"pieme@b.test\"\n");
+    let stage = stage(&format!("link = \"https://dash.test/${{task}}\"\n{smtp}[alert.exec]\nno = [\"/bin/false\"]\n"));
+    let at = receiver.port;
+    let tried = |url: &str| {
+        let said = stage.pieme(&["alert", "test", "--json", "--url", url]);
+        assert!(!said.stdout.contains(KEY) && !said.stderr.contains(KEY), "{}{}", said.stdout, said.stderr);
+        let sentence = said.json()["targets"][0]["sentence"].as_str().unwrap_or_default().to_owned();
+        (said.code, sentence)
+    };
+    let delivered = (0, "delivered".to_owned());
+    for url in [
+        format!("http://127.0.0.1:{at}/hook?x=1"),
+        format!("ntfy+http://me:${{secret:hooks}}@127.0.0.1:{at}/topic"),
+        format!("slack+http://127.0.0.1:{at}/hooks/x"),
+        format!("matrix+http://${{secret:hooks}}@127.0.0.1:{at}/!room:here"),
+        "mailto:ops@example.org".to_owned(),
+    ] {
+        assert_eq!(tried(&url), delivered, "{url}");
+    }
+    let got = receiver.taken();
+    assert!(got[0].line.starts_with("POST /hook?x=1 ") && is_signed(&got[0]), "{:?}", got[0]);
+    assert_eq!(got[0].json()["link"], "https://dash.test/test");
+    assert_eq!((got[1].line.as_str(), &got[1].json()["topic"]), ("POST / HTTP/1.1", &json!("topic")));
+    assert_eq!(got[1].header("authorization"), format!("Basic {}", STANDARD.encode(format!("me:{KEY}"))));
+    assert!(got[2].json()["text"].is_string());
+    assert!(got[3].line.starts_with("PUT /_matrix/client/v3/rooms/%21room%3Ahere/send/"), "{}", got[3].line);
+    stage.wait_for("the mail", || mails.lock().is_ok_and(|mails| mails.len() == 1));
+    let mail = mails.lock().expect("nobody panics here").remove(0);
+    for part in ["RCPT TO:<ops@example.org>", "Subject: [pieme] test: a test", "Auto-Submitted: auto-generated"] {
+        assert!(mail.contains(part), "{part}: {mail}");
+    }
+
+    receiver.status.store(302, Ordering::SeqCst);
+    let (code, why) = tried(&format!("http://127.0.0.1:{at}/"));
+    assert!(code == 1 && why.starts_with("it answered 302; write the address that it leads to"), "{why}");
+    for (url, part) in [
+        ("exec:no", "exit status: 1"),
+        ("exec:rm", "config.toml lists no command `rm`"),
+        ("https://127.0.0.1:1/", "refused"),
+        ("https://h.test/${secret:none}", "the secret `none` is not there"),
+        ("gopher://x", "alerts know no way `gopher`"),
+    ] {
+        let (code, why) = tried(url);
+        assert!(code == 1 && why.contains(part), "{url}: {why}");
+    }
+}
+
+#[test]
+fn mail_and_its_password_go_out_within_tls_and_only_to_a_server_that_somebody_vouches_for() {
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    use tokio_rustls::rustls::{ServerConfig, crypto};
+
+    let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|it| it.with_no_client_auth().with_single_cert(vec![own.cert.der().clone()], key));
+    let config = Arc::new(config.expect("a server of its own"));
+    for (encryption, from_the_start) in [("starttls", false), ("tls", true)] {
+        let (port, mails) = mail_server(Some(Safe { config: Arc::clone(&config), from_the_start }));
+        let login = "username = \"me\"\npassword = \"${secret:hooks}\"\n";
+        let stage = stage(&format!(
+            "[smtp]\nhost = \"localhost\"\nport = {port}\nencryption = \"{encryption}\"\nfrom = \"a@b.test\"\n{login}"
+        ));
+        let refused = stage.pieme(&["alert", "test", "--url", "mailto:ops@example.org"]);
+        assert!(refused.code == 1 && refused.stdout.contains("certificate"), "{encryption}: {}", refused.stdout);
+        stage.wait_for("the server to see it leave", || mails.lock().is_ok_and(|mails| mails.len() == 1));
+        assert!(!mails.lock().expect("nobody panics here")[0].contains("MAIL FROM"), "{encryption}");
+
+        stage.write("authority.pem", &own.cert.pem());
+        let said: Said = Command::new(env!("CARGO_BIN_EXE_pieme"))
+            .args(["--config", &stage.path("config.toml").display().to_string()])
+            .args(["alert", "test", "--url", "mailto:ops@example.org"])
+            .env("SSL_CERT_FILE", stage.path("authority.pem"))
+            .output()
+            .expect("pieme starts")
+            .into();
+        assert_eq!(said.code, 0, "{encryption}: {}{}", said.stdout, said.stderr);
+        stage.wait_for("the mail", || mails.lock().is_ok_and(|mails| mails.len() == 2));
+        let mail = mails.lock().expect("nobody panics here")[1].clone();
+        let (open, safe) = mail.split_once("(within TLS)").expect("it changed to TLS");
+        assert!(!open.contains("MAIL FROM") && !open.contains("AUTH"), "{open}");
+        assert!(safe.contains("AUTH PLAIN") && safe.contains("a test"), "{safe}");
+    }
+}
+
+#[test]
+fn a_folder_from_elsewhere_cannot_make_alerts_reach_private_addresses() {
+    let receiver = Receiver::start();
+    let stage = Stage::new();
+    for url in [format!("http://127.0.0.1:{}/", receiver.port), format!("ntfy+http://0x7f.1:{}/x", receiver.port)] {
+        let said = stage.pieme(&["alert", "test", "--url", &url]);
+        assert!(said.code == 1 && said.stdout.contains("not a public address"), "{}", said.stdout);
+    }
+    assert!(receiver.taken().is_empty());
+}
+
+#[test]
+fn a_wrong_target_is_found_when_the_folder_is_dropped() {
+    let stage = stage("[alert.exec]\npage_me = [\"/bin/true\"]\n");
+    stage.write_task("a", "/products", "[alert]\nurls = [\"mailto:a@b.org\", \"htps://hook.test/\"]");
+    stage.write_task("b", "/products", "[alert]\nurls = [\"exec:page_you\"]");
+    stage.write_task("c", "/products", "[alert]\nurls = [\"exec:page_me\", \"${secret:hook}\"]");
+    let said = stage.pieme(&["validate"]);
+    assert_eq!(said.code, 78);
+    for part in [
+        "task.toml:3:27: alerts know no way `htps`",
+        "did you mean `https`?",
+        "task.toml:3:9: config.toml lists no command `page_you`",
+        "        ^^^^^^^^^^^^^^^",
+        "c: sound",
+    ] {
+        assert!(said.stdout.contains(part), "{part}\n{}", said.stdout);
+    }
+}
+
+fn get(address: &str, more: &[&str]) -> (String, String) {
+    let said: Said = Command::new("curl")
+        .args(["-sS", "--max-time", "30", "-w", "\n%{http_code}"])
+        .args(more)
+        .arg(address)
+        .output()
+        .expect("curl is installed")
+        .into();
+    let (body, code) = said.stdout.rsplit_once('\n').expect("the code stands last");
+    (code.to_owned(), body.to_owned())
+}
+
+#[test]
+fn figures_and_health_are_served_and_a_store_that_cannot_write_is_no_health() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port").port();
+    let mut stage = Stage::new();
+    let config = stage.read("config.toml");
+    stage.write("config.toml", &format!("{config}metrics = \"127.0.0.1:{port}\"\n"));
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    let (metrics, health) = (format!("http://127.0.0.1:{port}/metrics"), format!("http://127.0.0.1:{port}/healthz"));
+    let (code, text) = get(&metrics, &[]);
+    assert_eq!(code, "200");
+    let names = check_exposition(&text);
+    for name in [
+        "pieme_build_info",
+        "pieme_runs_total",
+        "pieme_run_duration_seconds_bucket",
+        "pieme_queue_length",
+        "pieme_running",
+        "pieme_scheduler_lag_seconds",
+        "pieme_alerts_sent_total",
+        "pieme_alerts_failed_total",
+        "pieme_alerts_waiting",
+        "pieme_store_size_bytes",
+        "pieme_tasks",
+        "pieme_task_rows",
+        "pieme_task_last_success_timestamp_seconds",
+        "pieme_task_similarity_ratio",
+    ] {
+        assert!(names.iter().any(|it| it == name), "{name}\n{text}");
+    }
+    assert!(text.contains("pieme_runs_total{outcome=\"published\",cause=\"changed\"} "), "{text}");
+    assert!(text.contains("pieme_task_rows{task=\"practice-shop\"} 48"), "{text}");
+    let (_, short) = get(&format!("{metrics}?tasks=0"), &[]);
+    assert!(!short.contains("practice-shop") && short.contains("pieme_runs_total"), "{short}");
+    assert_eq!(get(&metrics, &["-H", "Host: evil.test"]).0, "403");
+
+    let (code, body) = get(&health, &[]);
+    assert_eq!((code.as_str(), body.contains("\"ok\":true")), ("200", true), "{body}");
+    fs::rename(stage.path("state/pieme.db"), stage.path("state/away.db")).expect("our own file");
+    stage.wait_for("it to be unwell", || get(&health, &[]).0 == "503");
+    assert!(get(&health, &[]).1.contains("was removed or replaced"), "{}", get(&health, &[]).1);
+    fs::rename(stage.path("state/away.db"), stage.path("state/pieme.db")).expect("our own file");
+    stage.wait_long_for("it to be well again", Duration::from_secs(40), || get(&health, &[]).0 == "200");
+}
+
+/// Every line of the text format is a comment that announces a family, or a sample of the family announced last.
+fn check_exposition(text: &str) -> Vec<String> {
+    let line = regex::Regex::new(
+        r#"^(pieme_[a-z_]+)(\{[a-z]+="[^"\\]*"(?:,[a-z]+="[^"\\]*")*\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?|NaN|[+-]Inf)$"#,
+    )
+    .expect("a regular expression");
+    let mut family = String::new();
+    let mut names = Vec::new();
+    for text in text.lines() {
+        if let Some(announced) = text.strip_prefix("# TYPE ") {
+            family = announced.split(' ').next().unwrap_or_default().to_owned();
+        } else if !text.starts_with("# HELP ") {
+            let found = line.captures(text).unwrap_or_else(|| panic!("not a sample: {text}"));
+            assert!(found[1].starts_with(&family), "{text} stands under {family}");
+            names.push(found[1].to_owned());
+        }
+    }
+    assert!(text.ends_with('\n'));
+    names
+}
