@@ -93,7 +93,7 @@ pub fn main() -> ExitCode {
     let config = cli.config.as_deref();
     let code = match cli.verb {
         Verb::Demo(args) => demo::run(args),
-        Verb::Status(args) => with_config(config, |it| status::run(it, args)),
+        Verb::Status(args) => status::run(config, args),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
         Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
         Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),

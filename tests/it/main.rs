@@ -19,6 +19,7 @@ mod promises;
 mod robot;
 mod runs;
 mod schedule;
+mod status;
 mod step;
 mod store;
 mod taskdir;
