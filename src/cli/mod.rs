@@ -26,6 +26,7 @@ mod said;
 pub mod service;
 mod status;
 mod step;
+mod test;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ enum Verb {
     Run(run::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Test(test::Args),
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
@@ -97,6 +99,7 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
         Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
         Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),
+        Verb::Test(args) => with_config(config, |it| test::run(it, args)),
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),

@@ -23,6 +23,7 @@ fn every_verb_explains_itself_with_an_example() {
         "learn",
         "extract",
         "explain",
+        "test",
         "pager",
         "forms",
         "step",

@@ -18,6 +18,7 @@ mod manners;
 mod promises;
 mod robot;
 mod runs;
+mod samples;
 mod schedule;
 mod status;
 mod step;
