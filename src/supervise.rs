@@ -88,13 +88,15 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
-    if help.is_empty()
-        && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
-    {
-        return Ok(Proposal { run, page, candidates, last_good, said: Help::default(), repairs: true, body });
-    }
     let (candidates, said) = if help.only_finishes() {
         let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
+        // What a person said, and is still true of the page, says more than the last good rows.
+        if help.is_empty()
+            && said.is_empty()
+            && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
+        {
+            return Ok(Proposal { run, page, candidates, last_good, said, repairs: true, body });
+        }
         if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
     } else {
         taught(&pages, help.clone())?

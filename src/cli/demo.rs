@@ -203,7 +203,7 @@ The table is shown again when it changes. Ctrl-C ends the demo.
 /// Prints the table again whenever a task's state changes.
 async fn follow(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
     let mut look = interval(Duration::from_secs(1));
-    let mut shown = status::states(config)?;
+    let mut shown = status::states_now(config)?;
     loop {
         tokio::select! {
             status = daemon.wait() => {
@@ -211,7 +211,7 @@ async fn follow(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
                 return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
             }
             _ = look.tick() => {
-                let states = status::states(config)?;
+                let states = status::states_now(config)?;
                 if states != shown {
                     out::say(format!("{}\n", status::table(config)?));
                     shown = states;

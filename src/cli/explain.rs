@@ -1,23 +1,24 @@
-//! `pieme explain`: what each stage of learning makes of a page.
+//! `pieme explain`: the numbers behind a verdict, and what each stage of learning makes of a page.
+
+mod stages;
+mod verdict;
 
 use std::path::Path;
 
 use clap::ValueEnum;
-use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::extract;
-use crate::induce::{self, LearnOptions, Template};
-use crate::model::Table;
-use crate::page::encode::{Encoded, Encoding};
-use crate::page::{Tokens, Tree};
+use crate::induce::Template;
+use crate::page::Tree;
 use crate::supervise;
 
-use super::{Complaint, Done, exit, out, read_page, settle, task_folder, task_name};
+use super::{Complaint, Done, exit, log, out, read_page, reader, settle, task_folder, task_name};
 
-/// Show what a stage of learning makes of a page, or of the page that a task saw last
+/// Show the numbers that led to a task's last verdict, or what a stage of learning makes of a page
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  pieme explain hotels                       why its last run ended as it did: similarity, rows, columns, signs
+  pieme explain hotels --run 0198a           the same of another run; `pieme log hotels --last 20` lists them
   pieme explain page.html --stage tokens     what is left of the page
   pieme explain page.html --stage encodings  the page as the finders of repeats see it, coarsest first
   pieme explain page.html --stage rows       the row sets, best first, with the numbers that ranked them
@@ -29,8 +30,12 @@ pub struct Args {
     /// A saved page, or the name of a task
     #[arg(value_name = "TASK|PAGE")]
     what: String,
-    #[arg(long, value_enum, default_value_t = Stage::Rows)]
-    stage: Stage,
+    /// Absent: the verdict of a task, the rows of a page
+    #[arg(long, value_enum)]
+    stage: Option<Stage>,
+    /// The verdict of this run, by its id or the beginning of it
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -47,24 +52,24 @@ enum Stage {
     Records,
 }
 
-/// Rows that a stage shows beside each other, and how wide.
-const SHOWN_ROWS: usize = 4;
-const CELL_WIDTH: usize = 24;
-
 pub fn run(config: Option<&Path>, args: Args) -> u8 {
     settle(explain(config, &args))
 }
 
 fn explain(config: Option<&Path>, args: &Args) -> Done {
-    let (page, template) = page_and_template(config, &args.what)?;
+    let file = Path::new(&args.what);
+    let is_page = file.is_file() || args.what.contains(['/', '\\']);
+    if args.run.is_some() && (is_page || args.stage.is_some()) {
+        let sentence = "--run is for the verdict of a task's run; the stages show a saved page, or the one seen last";
+        return Err(Complaint::new(exit::USAGE, sentence));
+    }
     let (text, value) = match args.stage {
-        Stage::Tokens => tokens(&page),
-        Stage::Encodings => encodings(&page),
-        Stage::Rows => rows(&page),
-        Stage::Alignment => alignment(&read_off(&page, template)?),
-        Stage::Template => templates(page, template),
-        Stage::Columns => columns(&read_off(&page, template)?),
-        Stage::Records => records(&read_off(&page, template)?),
+        stage if is_page => stages::explain(stage.unwrap_or(Stage::Rows), read_page(file)?, None)?,
+        None => verdict::explain(&Config::find(config)?, &task_name(&args.what)?, args.run.as_deref())?,
+        Some(stage) => {
+            let (page, template) = seen_last(config, &args.what)?;
+            stages::explain(stage, page, template)?
+        }
     };
     if args.json {
         out::json(&value)
@@ -74,11 +79,8 @@ fn explain(config: Option<&Path>, args: &Args) -> Done {
     Ok(exit::DONE)
 }
 
-fn page_and_template(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), Complaint> {
-    let file = Path::new(what);
-    if file.is_file() || what.contains(['/', '\\']) {
-        return Ok((read_page(file)?, None));
-    }
+/// The page that a task saw last, and its template.
+fn seen_last(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), Complaint> {
     let name = task_name(what)?;
     let config = Config::find(config)?;
     let folder = task_folder(&config, &name)?;
@@ -90,128 +92,4 @@ fn page_and_template(config: Option<&Path>, what: &str) -> Result<(Tree, Option<
         None => None,
     };
     Ok((page, template))
-}
-
-/// A page and what the task's template, or else the first that is learned from the page, reads off it.
-struct ReadOff {
-    template: Template,
-    similarity: f64,
-    table: Table,
-}
-
-fn read_off(page: &Tree, template: Option<Template>) -> Result<ReadOff, Complaint> {
-    let learned = || induce::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
-    let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
-        return Err(Complaint::new(exit::FAILED, "there is no list on this page"));
-    };
-    let found = extract::extract(&template, page);
-    Ok(ReadOff { template, similarity: found.similarity, table: found.table })
-}
-
-fn tokens(page: &Tree) -> (String, Value) {
-    let outline = Tokens::new(page).outline();
-    let lines: Vec<&str> = outline.lines().collect();
-    let value = json!({ "tokens": lines });
-    (outline, value)
-}
-
-fn encodings(page: &Tree) -> (String, Value) {
-    let tokens = Tokens::new(page);
-    let all = [
-        ("block-level tags", Encoding::Block),
-        ("without special markup", Encoding::NoSpecial),
-        ("without physical markup", Encoding::NoPhysical),
-        ("without logical markup", Encoding::NoLogical),
-        ("all tags", Encoding::Tags),
-        ("tags with attributes, texts in chunks", Encoding::Chunks),
-    ];
-    let mut text = String::new();
-    let mut value = serde_json::Map::new();
-    for (name, encoding) in all {
-        let encoded = Encoded::new(&tokens, encoding);
-        let symbols: Vec<String> = encoded.symbols.iter().map(|&it| out::cell(encoded.name(it), CELL_WIDTH)).collect();
-        text.push_str(&format!("{name}, {} symbols:\n  {}\n\n", symbols.len(), symbols.join(" ")));
-        value.insert(name.to_owned(), json!(symbols));
-    }
-    (text, json!({ "encodings": value }))
-}
-
-fn rows(page: &Tree) -> (String, Value) {
-    let sets = induce::explain_rows(page, &LearnOptions::default());
-    let mut text = String::new();
-    for (place, (head, rows)) in sets.iter().enumerate() {
-        text.push_str(&format!("{}. {head}\n", place + 1));
-        for row in rows {
-            text.push_str(&format!("     {}\n", out::cell(row, 160)));
-        }
-    }
-    let value = sets.into_iter().map(|(head, rows)| json!({ "set": head, "rows": rows })).collect::<Vec<_>>();
-    (text, json!({ "row_sets": value }))
-}
-
-/// Slots down, rows across: what the aligner put into one column.
-fn alignment(read: &ReadOff) -> (String, Value) {
-    let variant = &read.template.variants[0];
-    let mut lines = Vec::new();
-    let mut value = Vec::new();
-    for (number, slot) in variant.slots.iter().enumerate() {
-        let column = variant.column_of(number);
-        let presence = format!("{} of {} rows", slot.count, variant.rows);
-        let found = column.map(|column| first_values(&read.table, column)).unwrap_or_default();
-        lines.push(vec![slot.words(number), presence, found.join(" · ")]);
-        value.push(json!({ "slot": number + 1, "what": slot.words(number), "rows": slot.count, "first": found }));
-    }
-    (tabulated(&["SLOT", "IN", "FIRST ROWS"], lines), json!({ "slots": value }))
-}
-
-fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
-    let templates = match template {
-        Some(template) => vec![template],
-        None => induce::learn(&[page], &LearnOptions::default()).into_iter().map(|it| it.template).collect(),
-    };
-    let printed: Vec<String> = templates.iter().map(ToString::to_string).collect();
-    let numbered = printed.iter().enumerate().map(|(place, text)| format!("{}. {text}\n", place + 1)).collect();
-    (numbered, json!({ "templates": printed }))
-}
-
-fn columns(read: &ReadOff) -> (String, Value) {
-    let variant = &read.template.variants[0];
-    let mut lines = Vec::new();
-    let mut value = Vec::new();
-    for (place, column) in read.template.columns().iter().enumerate() {
-        let from = variant.origin(place);
-        let found = first_values(&read.table, place);
-        let shown = if column.hidden { "hidden" } else { "shown" };
-        lines.push(vec![
-            out::cell(&column.name, CELL_WIDTH),
-            shown.to_owned(),
-            out::cell(&from, 80),
-            found.join(" · "),
-        ]);
-        value.push(json!({ "name": column.name, "hidden": column.hidden, "from": from, "first": found }));
-    }
-    let told = variant.told();
-    let head = told.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-    let text = head + &tabulated(&["COLUMN", "", "FROM", "FIRST ROWS"], lines);
-    (text, json!({ "rows": told, "columns": value }))
-}
-
-fn records(read: &ReadOff) -> (String, Value) {
-    let value = json!({
-        "similarity": read.similarity,
-        "rows": read.table.rows.len(),
-        "records": read.table.records(),
-    });
-    (serde_json::to_string_pretty(&value).unwrap_or_default(), value)
-}
-
-fn first_values(table: &Table, column: usize) -> Vec<String> {
-    let rows = table.rows.iter().take(SHOWN_ROWS);
-    rows.map(|row| out::cell(row.cells[column].as_deref().unwrap_or("-"), CELL_WIDTH)).collect()
-}
-
-fn tabulated(header: &[&str], lines: Vec<Vec<String>>) -> String {
-    let mut table = out::table(header);
-    lines.into_iter().for_each(|line| _ = table.add_row(line));
-    table.to_string()
 }

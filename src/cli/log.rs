@@ -92,7 +92,8 @@ pub fn run(config: &Config, args: Args) -> Done {
     Ok(exit::DONE)
 }
 
-fn named(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Complaint> {
+/// The run whose id begins so.
+pub fn named(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Complaint> {
     let mut found = store.past(name, LOOKED_THROUGH)?.into_iter().filter(|run| run.run.to_string().starts_with(id));
     let first = found.next().ok_or_else(|| {
         Complaint::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))

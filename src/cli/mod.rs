@@ -29,6 +29,7 @@ mod said;
 pub mod service;
 mod status;
 mod step;
+mod test;
 mod validate;
 
 use std::path::{Path, PathBuf};
@@ -74,6 +75,7 @@ enum Verb {
     Pause(pause::Args),
     Resume(resume::Args),
     Rollback(rollback::Args),
+    Test(test::Args),
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
@@ -99,11 +101,12 @@ pub fn main() -> ExitCode {
     let config = cli.config.as_deref();
     let code = match cli.verb {
         Verb::Demo(args) => demo::run(args),
-        Verb::Status(args) => with_config(config, |it| status::run(it, args)),
+        Verb::Status(args) => status::run(config, args),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
         Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
         Verb::Rollback(args) => with_config(config, |it| rollback::run(it, args)),
         Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),
+        Verb::Test(args) => with_config(config, |it| test::run(it, args)),
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),

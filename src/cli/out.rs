@@ -1,8 +1,9 @@
 //! The one place that prints. A reader who leaves early (`pieme records x | head`) is no error.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use clap::ColorChoice;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
@@ -37,6 +38,19 @@ pub fn table(header: &[&str]) -> Table {
         first.set_padding((0, 1));
     }
     table
+}
+
+/// Whether colours are wanted on stdout: as said, or else on a terminal that can show them (no-color.org).
+pub fn is_styled(choice: ColorChoice) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+            io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb
+        }
+    }
 }
 
 /// Columns of the terminal that stdout is; none where it is a file or a pipe.

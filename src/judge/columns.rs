@@ -1,5 +1,7 @@
 //! Whether the columns still hold what they held: filled as before, with values of the same kind.
 
+use serde::Serialize;
+
 use super::window::Window;
 use crate::model::{Column, ColumnFigures};
 
@@ -15,36 +17,66 @@ const ONE_KIND: f64 = 0.8;
 /// Fewer values say nothing about their kind.
 const MIN_VALUES: u64 = 3;
 
-/// What is off in the columns, in words; nothing where all is as it was. `named` are the person's.
-pub fn off(columns: &[ColumnFigures], rows: u64, named: &[Column], window: &Window<'_>) -> Option<String> {
-    columns.iter().find_map(|column| {
-        let person = named.iter().find(|it| it.name == column.name);
-        let now = share(column.filled, rows);
-        if person.is_some_and(|it| it.required) && now < FULL {
-            return Some(format!(
-                "the column {} is required, and {} of its cells are filled",
-                column.name,
-                percent(now)
-            ));
+/// A column now and in the good runs before. Shares are of the rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ColumnMeasure {
+    pub name: String,
+    pub filled: f64,
+    /// What nearly all its values are; none where they are mixed or few.
+    pub kind: Option<&'static str>,
+    /// The least that was filled in a good run; none where no good run had the column.
+    pub filled_before: Option<f64>,
+    /// The same kind in every good run.
+    pub kind_before: Option<&'static str>,
+    /// Fewer filled cells than this are off; none where the column may come and go.
+    pub must_fill: Option<f64>,
+    /// What is off, in words.
+    pub off: Option<String>,
+}
+
+/// All columns of a run with `rows` rows. `named` are the person's.
+pub fn measure(columns: &[ColumnFigures], rows: u64, named: &[Column], window: &Window<'_>) -> Vec<ColumnMeasure> {
+    columns.iter().map(|column| measure_one(column, rows, named, window)).collect()
+}
+
+fn measure_one(column: &ColumnFigures, rows: u64, named: &[Column], window: &Window<'_>) -> ColumnMeasure {
+    let person = named.iter().find(|it| it.name == column.name);
+    let before = window.column(&column.name);
+    let told_apart = column.is_text
+        && !before.is_empty()
+        && before.iter().all(|(it, rows)| share(it.different, *rows) >= TELLS_APART);
+    let is_watched = person.is_some() || told_apart;
+    let filled_before = before.iter().map(|(it, rows)| share(it.filled, *rows)).reduce(f64::min);
+    let floor = if told_apart { EMPTIED_KEY } else { EMPTIED };
+    // A column that nobody has named may come and go.
+    let usual = filled_before.filter(|&least| is_watched && least >= FULL).map(|least| least * floor);
+    let is_required = person.is_some_and(|it| it.required);
+    let measure = ColumnMeasure {
+        name: column.name.clone(),
+        filled: share(column.filled, rows),
+        kind: kind(column),
+        filled_before,
+        kind_before: before.iter().map(|(it, _)| kind(it)).reduce(|a, b| if a == b { a } else { None }).flatten(),
+        must_fill: if is_required { Some(FULL) } else { usual },
+        off: None,
+    };
+    ColumnMeasure { off: measure.what_is_off(is_required, usual, is_watched), ..measure }
+}
+
+impl ColumnMeasure {
+    fn what_is_off(&self, is_required: bool, usual: Option<f64>, is_watched: bool) -> Option<String> {
+        let (name, now) = (&self.name, percent(self.filled));
+        if is_required && self.filled < FULL {
+            return Some(format!("the column {name} is required, and {now} of its cells are filled"));
         }
-        let before = window.column(&column.name);
-        let least = before.iter().map(|(it, rows)| share(it.filled, *rows)).reduce(f64::min)?;
-        let told_apart = column.is_text && before.iter().all(|(it, rows)| share(it.different, *rows) >= TELLS_APART);
-        let floor = match (person, told_apart) {
-            (_, true) => EMPTIED_KEY,
-            (Some(_), false) => EMPTIED,
-            // A column that nobody has named may come and go.
-            (None, false) => 0.0,
-        };
-        if least >= FULL && now < least * floor {
-            let (now, least) = (percent(now), percent(least));
-            return Some(format!("{now} of the column {} are filled, and it was at least {least}", column.name));
+        if let (Some(usual), Some(before)) = (usual, self.filled_before)
+            && self.filled < usual
+        {
+            return Some(format!("{now} of the column {name} are filled, and it was at least {}", percent(before)));
         }
-        let (is, was) =
-            (kind(column)?, before.iter().map(|(it, _)| kind(it)).reduce(|a, b| if a == b { a } else { None })??);
-        let is_watched = person.is_some() || told_apart;
-        (is_watched && is != was).then(|| format!("the column {} holds {is} where it held {was}", column.name))
-    })
+        let (is, was) = (self.kind?, self.kind_before?);
+        (is_watched && is != was).then(|| format!("the column {name} holds {is} where it held {was}"))
+    }
 }
 
 /// What nearly all its values are.
@@ -60,4 +92,52 @@ fn share(part: u64, all: u64) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::model::{Figures, Outcome, PastRun, Publication, RunId, Verdict};
+
+    fn column(name: &str, filled: u64, words: u64) -> ColumnFigures {
+        let numbers = filled - words;
+        ColumnFigures { name: name.to_owned(), filled, words, numbers, links: 0, different: filled, is_text: true }
+    }
+
+    fn good_run(columns: Vec<ColumnFigures>) -> PastRun {
+        let figures = Figures { columns, ..Figures::default() };
+        let outcome = Outcome::Published(Publication::Changed);
+        let verdict = Verdict { outcome, rows: 10, figures, ..Verdict::cut_short() };
+        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+        PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
+    }
+
+    #[test]
+    fn a_column_is_measured_against_the_least_of_the_good_runs() {
+        let past =
+            [good_run(vec![column("price", 10, 0), column("badge", 2, 2)]), good_run(vec![column("price", 9, 0)])];
+        let now = [column("price", 4, 0), column("badge", 0, 0), column("new", 10, 10)];
+        let measured = measure(&now, 10, &[], &Window::of(&past));
+        let seen: Vec<_> = measured.iter().map(|it| (it.filled, it.filled_before, it.off.is_some())).collect();
+        assert_eq!(seen, [(0.4, Some(0.9), true), (0.0, Some(0.2), false), (1.0, None, false)]);
+        assert_eq!(measured[0].must_fill, Some(0.45));
+        assert_eq!((measured[0].kind, measured[0].kind_before), (Some("numbers"), Some("numbers")));
+    }
+
+    #[test]
+    fn a_column_that_holds_another_kind_is_off() {
+        let past = [good_run(vec![column("price", 10, 0)])];
+        let measured = measure(&[column("price", 10, 10)], 10, &[], &Window::of(&past));
+        assert_eq!(measured[0].off.as_deref(), Some("the column price holds words where it held numbers"));
+    }
+
+    #[test]
+    fn a_required_column_needs_no_past() {
+        let mut price = Column::text("price");
+        price.required = true;
+        let measured = measure(&[column("price", 7, 0)], 10, &[price], &Window::of(&[]));
+        assert_eq!(measured[0].off.as_deref(), Some("the column price is required, and 70 % of its cells are filled"));
+    }
 }

@@ -1,11 +1,17 @@
 //! Judgement: this run and the past ones → outcome, cause, state. Pure; knows only the model.
 
-mod columns;
-mod standing;
-mod tally;
-mod verdict;
 mod window;
+mod rows;
+mod columns;
+mod news;
+mod verdict;
+mod account;
+mod tally;
+mod standing;
 
-pub use standing::{Standing, advice, state};
+pub use account::{Account, PartMeasure, SignMeasure, SimilarityMeasure, account};
+pub use columns::ColumnMeasure;
+pub use rows::RowMeasure;
+pub use standing::{Severity, Standing, advice, severity, since, state};
 pub use tally::Tally;
 pub use verdict::{Learning, Seen, verdict};

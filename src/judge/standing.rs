@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::model::{Failure, Outcome, PastRun, Publication, Quarantine, State, TaskName};
+use crate::model::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, State, TaskName};
 
 /// What is known of a task between two runs.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +73,61 @@ fn after(run: &PastRun, published_before: bool) -> State {
             | Failure::Limit
             | Failure::Internal => State::Failed,
         },
+    }
+}
+
+/// How loudly a state calls for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Fine,
+    Warning,
+    Critical,
+}
+
+/// Critical is what makes published rows grow old until somebody acts. `is_published`: the task has rows to lose.
+pub fn severity(state: State, last_run: Option<&PastRun>, is_published: bool) -> Severity {
+    let outcome = last_run.map(|run| run.verdict.outcome);
+    match state {
+        State::Crash | State::Config | State::Login | State::Blocked | State::Quarantined | State::Failed => {
+            Severity::Critical
+        }
+        // New, or published all the same: it waits for a person's yes, and nothing grows old.
+        State::NeedsLabel => match outcome.is_some_and(Outcome::is_published) || !is_published {
+            true => Severity::Warning,
+            false => Severity::Critical,
+        },
+        State::Overdue => Severity::Warning,
+        // The page itself says that there is nothing.
+        State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => Severity::Fine,
+        State::Empty => Severity::Warning,
+        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => Severity::Fine,
+    }
+}
+
+/// Since when the task is in its state, as far as the runs tell. `past` is newest first.
+pub fn since(state: State, standing: &Standing, past: &[PastRun]) -> Option<DateTime<Utc>> {
+    match state {
+        State::Overdue | State::Queued => standing.next_due,
+        State::Config if standing.problem.is_some() => None,
+        State::Running | State::Paused | State::Never => None,
+        State::Crash
+        | State::Config
+        | State::Login
+        | State::Blocked
+        | State::NeedsLabel
+        | State::Quarantined
+        | State::Failed
+        | State::Empty
+        | State::Changed
+        | State::Ok => {
+            // New rows are news of one run; a good task is good for as long as its runs are.
+            let left = |run: &PastRun| match after(run, true) {
+                State::Changed => State::Ok,
+                state => state,
+            };
+            let now = left(past.first()?);
+            past.iter().take_while(|run| left(run) == now).last().map(|run| run.ended_at)
+        }
     }
 }
 
@@ -156,6 +211,39 @@ mod tests {
         assert_eq!(state(&standing, at(301)), State::Overdue);
         standing.paused = true;
         assert_eq!(state(&standing, at(301)), State::Paused);
+    }
+
+    #[test]
+    fn a_state_lasts_since_the_first_of_the_runs_that_left_it() {
+        let run = |outcome, second| {
+            let run = ended(outcome, false).expect("a run");
+            PastRun { started_at: at(second), ended_at: at(second), ..run }
+        };
+        let (changed, same) = (Outcome::Published(Publication::Changed), Outcome::Published(Publication::Unchanged));
+        let layout = Outcome::Quarantined(Quarantine::Layout);
+        let past = [run(layout, -10), run(Outcome::Quarantined(Quarantine::Rows), -20), run(same, -30)];
+        let standing = Standing { next_due: Some(at(-400)), ..Standing::default() };
+        assert_eq!(since(State::Quarantined, &standing, &past), Some(at(-20)));
+        assert_eq!(since(State::Overdue, &standing, &past), Some(at(-400)));
+        assert_eq!(since(State::Paused, &standing, &past), None);
+        let past = [run(changed, -10), run(same, -20), run(changed, -30), run(layout, -40)];
+        assert_eq!(since(State::Changed, &standing, &past), Some(at(-30)));
+    }
+
+    #[test]
+    fn what_makes_published_rows_grow_old_is_critical() {
+        let of = |state, outcome, is_published| severity(state, ended(outcome, false).as_ref(), is_published);
+        let provisional = Outcome::Quarantined(Quarantine::Provisional);
+        let published = Outcome::Published(Publication::Changed);
+        assert_eq!(of(State::NeedsLabel, provisional, false), Severity::Warning, "a new task");
+        assert_eq!(of(State::NeedsLabel, published, true), Severity::Warning, "its rows are fresh");
+        assert_eq!(of(State::NeedsLabel, provisional, true), Severity::Critical);
+        assert_eq!(of(State::Empty, Outcome::Empty(Emptiness::NoResults), true), Severity::Fine);
+        assert_eq!(of(State::Empty, Outcome::Empty(Emptiness::Unexpected), true), Severity::Warning);
+        for &state in State::ALL {
+            let is_fine = severity(state, None, true) == Severity::Fine;
+            assert_eq!(is_fine, state >= State::Changed, "{state}");
+        }
     }
 
     #[test]

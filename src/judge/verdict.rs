@@ -1,9 +1,9 @@
 //! What a run's pages amount to.
 
-use super::columns;
 use super::window::Window;
+use super::{columns, news, rows};
 use crate::model::task::Expect;
-use crate::model::{Column, Emptiness, Failure, Figures, Outcome, PastRun, Publication, Quarantine, Signs, Verdict};
+use crate::model::{Column, Emptiness, Failure, Figures, Outcome, PastRun, Publication, Quarantine, Verdict};
 
 /// What the child saw, in numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,15 +66,15 @@ fn judge(expect: &Expect, named: &[Column], seen: &Seen, window: &Window<'_>) ->
     if is_missing {
         return (Outcome::Quarantined(Quarantine::Layout), no_longer(expect, seen, similarity));
     }
-    if let Some(sentence) = too_few(expect, seen, window) {
-        let cut_off = seen.figures.signs.cut_off && !window.any(|run| run.verdict.figures.signs.cut_off);
-        return if cut_off {
+    if let Some(sentence) = rows::measure(expect, rows, window).off {
+        return if news::of(&seen.figures.signs, window).cut_off {
             (Outcome::Failed(Failure::Network), format!("the page breaks off in the middle: {sentence}"))
         } else {
             (Outcome::Quarantined(Quarantine::Rows), sentence)
         };
     }
-    if let Some(off) = columns::off(&seen.figures.columns, rows, named, window) {
+    let measured = columns::measure(&seen.figures.columns, rows, named, window);
+    if let Some(off) = measured.into_iter().find_map(|column| column.off) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
     }
     // Learned in an earlier run that did not dare to publish: it still takes a person's yes.
@@ -86,31 +86,30 @@ fn judge(expect: &Expect, named: &[Column], seen: &Seen, window: &Window<'_>) ->
 
 /// What a page without its list says about itself, where good pages did not say so.
 fn told(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<(Outcome, String)> {
-    let is_news =
-        |sign: fn(&Signs) -> bool| sign(&seen.figures.signs) && !window.any(|run| sign(&run.verdict.figures.signs));
+    let news = news::of(&seen.figures.signs, window);
     let failed = |cause: Failure, sentence: &str| Some((Outcome::Failed(cause), sentence.to_owned()));
-    if is_news(|signs| signs.blocked) {
+    if news.blocked {
         return failed(
             Failure::Blocked,
             "the page takes us for a machine and shows no list; the last good rows stay published",
         );
     }
-    if is_news(|signs| signs.login) {
+    if news.login {
         return failed(
             Failure::Login,
             "the page asks for a log-in and shows no list; give the robot a `login` step, or a new password",
         );
     }
-    if is_news(|signs| signs.error) {
+    if news.error {
         return failed(
             Failure::Http,
             "the page calls itself an error and shows no list; the last good rows stay published",
         );
     }
-    if is_news(|signs| signs.cut_off) {
+    if news.cut_off {
         return failed(Failure::Network, "the page breaks off before its list; the last good rows stay published");
     }
-    let is_empty = seen.rows == 0 && (is_news(|signs| signs.no_results) || expect.allow_empty && !seen.any_list);
+    let is_empty = seen.rows == 0 && (news.no_results || expect.allow_empty && !seen.any_list);
     is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there is nothing today".to_owned()))
 }
 
@@ -120,24 +119,6 @@ fn no_longer(expect: &Expect, seen: &Seen, similarity: f64) -> String {
         "the page no longer looks like its template (similarity {similarity:.2}, wanted {:.2}){least}; the last good rows stay published",
         expect.similarity
     )
-}
-
-/// Why the rows are too few, if they are.
-fn too_few(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<String> {
-    let rows = seen.rows;
-    if rows < expect.min_rows {
-        return Some(format!("{rows} rows, but at least {} are expected (expect.min_rows)", expect.min_rows));
-    }
-    let usual = window.usual_rows()?;
-    let allowed = expect.max_row_drop.unwrap_or_else(|| window.drop_allowed());
-    let is_off = allowed < 1.0 && (rows as f64) <= usual as f64 * (1.0 - allowed) && rows < usual;
-    is_off.then(|| {
-        let missing = 100.0 * (1.0 - rows as f64 / usual as f64);
-        format!(
-            "{rows} rows where good runs had {usual}: {missing:.0} % are missing, and {:.0} % are too many (expect.max_row_drop)",
-            allowed * 100.0
-        )
-    })
 }
 
 fn unchosen(rows: u64) -> String {

@@ -67,7 +67,8 @@ impl<'p> Window<'p> {
         self.good.iter().any(|run| shows(run))
     }
 
-    fn rows(&self) -> Vec<u64> {
+    /// How many rows each of the good runs had.
+    pub fn rows(&self) -> Vec<u64> {
         self.good.iter().map(|run| run.verdict.rows).collect()
     }
 }

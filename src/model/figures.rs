@@ -35,19 +35,71 @@ impl Likeness {
 
     /// The same, with what it is about in words.
     pub fn least(&self) -> (f64, &'static str) {
-        let fit = self.fit.map_or(1.0, |fit| laid_out(fit, FIT_LINE));
-        let all = [
-            (self.tags, "its rows are built of other elements"),
-            (fit, "its rows hold other fields"),
-            (laid_out(self.places, PLACES_LINE), "its rows have more or fewer cells, so that values stand elsewhere"),
-            (laid_out(self.header, HEADER_LINE), "other names stand above its columns"),
-        ];
+        let all = self.parts().map(|part| (part.laid_out(), part.when_off));
         all.into_iter().reduce(|least, it| if it.0 < least.0 { it } else { least }).unwrap_or((1.0, ""))
+    }
+
+    pub fn parts(&self) -> [Part; 4] {
+        let part = |name, value, line, when_fine, when_off| Part { name, value, line, when_fine, when_off };
+        [
+            part(
+                "tags",
+                Some(self.tags),
+                SIMILARITY_LINE,
+                "its rows are built of the same elements",
+                "its rows are built of other elements",
+            ),
+            part("fit", self.fit, FIT_LINE, "its rows hold the same fields", "its rows hold other fields"),
+            part(
+                "places",
+                Some(self.places),
+                PLACES_LINE,
+                "its rows have as many cells as they had",
+                "its rows have more or fewer cells, so that values stand elsewhere",
+            ),
+            part(
+                "header",
+                Some(self.header),
+                HEADER_LINE,
+                "the same names stand above its columns",
+                "other names stand above its columns",
+            ),
+        ]
+    }
+}
+
+/// One of the four that make a similarity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    pub name: &'static str,
+    /// As it was measured; none where the page has nothing to measure.
+    pub value: Option<f64>,
+    line: f64,
+    pub when_fine: &'static str,
+    pub when_off: &'static str,
+}
+
+impl Part {
+    /// What the value must reach for a similarity of `wanted`.
+    pub fn line_for(&self, wanted: f64) -> f64 {
+        if wanted < SIMILARITY_LINE {
+            self.line * wanted / SIMILARITY_LINE
+        } else {
+            self.line + (1.0 - self.line) * (wanted - SIMILARITY_LINE) / (1.0 - SIMILARITY_LINE)
+        }
+    }
+
+    /// The value as a similarity: 1 where there is nothing to measure.
+    pub fn laid_out(&self) -> f64 {
+        self.value.map_or(1.0, |value| laid_out(value, self.line))
     }
 }
 
 fn laid_out(value: f64, line: f64) -> f64 {
     let threshold = SIMILARITY_LINE;
+    if line == threshold {
+        return value;
+    }
     if value < line { threshold * value / line } else { threshold + (1.0 - threshold) * (value - line) / (1.0 - line) }
 }
 
@@ -81,6 +133,19 @@ pub struct Signs {
     pub cut_off: bool,
 }
 
+impl Signs {
+    /// Each in words, with whether the page shows it.
+    pub fn each(&self) -> [(&'static str, bool); 5] {
+        [
+            ("it asks for a log-in", self.login),
+            ("it takes its visitor for a machine", self.blocked),
+            ("it calls itself an error", self.error),
+            ("it says that nothing was found", self.no_results),
+            ("it breaks off", self.cut_off),
+        ]
+    }
+}
+
 /// What a column's cells are like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnFigures {
@@ -94,4 +159,28 @@ pub struct ColumnFigures {
     pub different: u64,
     /// It is what a reader sees, not an attribute.
     pub is_text: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_on_its_line_is_a_similarity_on_the_line_of_all() {
+        for wanted in [0.5, SIMILARITY_LINE, 0.9] {
+            let likeness = Likeness { tags: 0.0, fit: Some(0.0), places: 0.0, header: 0.0 };
+            for part in likeness.parts() {
+                let on_line = Part { value: Some(part.line_for(wanted)), ..part };
+                assert!((on_line.laid_out() - wanted).abs() < 1e-9, "{} at {wanted}", part.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_similarity_is_the_least_of_its_parts() {
+        let likeness = Likeness { tags: 0.98, fit: Some(0.9), places: 0.35, header: 1.0 };
+        assert_eq!(likeness.least().1, "its rows have more or fewer cells, so that values stand elsewhere");
+        assert!((likeness.similarity() - 0.35).abs() < 1e-9);
+        assert_eq!(Likeness { fit: None, ..likeness }.parts()[1].laid_out(), 1.0, "nothing to measure");
+    }
 }

@@ -14,7 +14,7 @@ pub mod unit;
 
 pub use calendar::Calendar;
 pub use column::{Column, ColumnType};
-pub use figures::{ColumnFigures, Figures, Likeness, SIMILARITY_LINE, Signs};
+pub use figures::{ColumnFigures, Figures, Likeness, Part, SIMILARITY_LINE, Signs};
 pub use kept::{KeptPage, RobotsTxt};
 pub use page::{Page, PageMeta};
 pub use reach::{Missed, Refusal};

@@ -23,6 +23,7 @@ fn every_verb_explains_itself_with_an_example() {
         "learn",
         "extract",
         "explain",
+        "test",
         "pager",
         "forms",
         "step",
@@ -176,6 +177,53 @@ fn every_stage_of_learning_can_be_looked_at() {
         assert!(stage.pieme(&["explain", "practice-shop", "--stage", place, "--json"]).json().is_object());
     }
     assert_eq!(stage.pieme(&["explain", "no/such/page.html"]).code, 2);
+}
+
+#[test]
+fn a_verdict_is_explained_by_its_numbers() {
+    let stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    for _ in 0..2 {
+        assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
+    }
+    let good = stage.pieme(&["explain", "practice-shop"]).stdout;
+    for words in [
+        "published (unchanged)",
+        ", and 0.70 is wanted (expect.similarity)",
+        "its rows are built of the same elements",
+        "Rows 48; good runs before had 48, newest first; 48 is usual",
+        "The page says nothing besides its list.",
+    ] {
+        assert!(good.contains(words), "{words}\n{good}");
+    }
+    assert!(good.lines().any(|line| line.starts_with("price") && line.contains("100 %") && line.contains("numbers")));
+    assert!(!good.contains("OFF"), "{good}");
+
+    stage.post("/switch/redesign");
+    assert_ne!(stage.pieme(&["run", "practice-shop"]).code, 0);
+    let bad = stage.pieme(&["explain", "practice-shop"]).stdout;
+    assert!(bad.contains("quarantined (layout)") && bad.contains("OFF"), "{bad}");
+    let json = stage.pieme(&["explain", "practice-shop", "--json"]).json();
+    let (parts, verdict) = (&json["measured"]["similarity"]["parts"], &json["run"]);
+    let off: Vec<&str> = parts
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|part| part["is_off"] == true)
+        .filter_map(|part| part["sentence"].as_str())
+        .collect();
+    assert!(
+        !off.is_empty() && off.iter().any(|it| verdict["sentence"].as_str().is_some_and(|s| s.contains(it))),
+        "{json}"
+    );
+    assert_eq!(json["measured"]["rows"]["good"], serde_json::json!([48, 48]), "{json}");
+
+    let runs = stage.pieme(&["log", "practice-shop", "--json"]).json();
+    let first = runs["runs"][0]["run"].as_str().expect("an id");
+    let of_first = stage.pieme(&["explain", "practice-shop", "--run", first]).stdout;
+    assert!(of_first.contains("there is no good run to compare with"), "{of_first}");
+    assert_eq!(stage.pieme(&["explain", "practice-shop", "--run", "nothing"]).code, 2);
+    assert_eq!(stage.pieme(&["explain", "practice-shop", "--stage", "rows", "--run", first]).code, 2);
 }
 
 #[test]

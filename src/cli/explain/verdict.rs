@@ -1,0 +1,132 @@
+//! The numbers of a run's verdict, beside what they were measured against.
+
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::judge::{self, Account};
+use crate::model::{PastRun, TaskName};
+
+use super::{Complaint, exit, log, out, reader, task_folder};
+
+/// Runs that are looked through for the good ones before: all that are kept by default.
+const LOOKED_THROUGH: u32 = 1_000;
+/// Texts of strangers are cut on a terminal; `--json` has them whole.
+const WIDTH: usize = 2_000;
+const NAME_WIDTH: usize = 40;
+
+/// Of the run whose id begins so, or of the last one.
+pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), Complaint> {
+    let folder = task_folder(config, name)?;
+    let store = reader(config)?;
+    let past = store.past(name, LOOKED_THROUGH)?;
+    let run = match id {
+        Some(id) => log::named(&store, name, id)?,
+        None => past.first().cloned().ok_or_else(|| {
+            Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
+        })?,
+    };
+    let before: Vec<PastRun> =
+        past.into_iter().filter(|it| it.started_at < run.started_at && it.run != run.run).collect();
+    let account = judge::account(&folder.task.expect, &folder.task.columns, &run.verdict, &before);
+    let value = json!({ "task": name, "run": run, "measured": account });
+    Ok((text(name, &run, &account), value))
+}
+
+fn text(name: &TaskName, run: &PastRun, account: &Account) -> String {
+    let verdict = &run.verdict;
+    let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
+    let head = format!(
+        "{name}, run {}, {}: {outcome} ({cause})\n  {}\n",
+        run.run,
+        run.started_at.format("%Y-%m-%d %H:%M:%S UTC"),
+        out::cell(&verdict.sentence, WIDTH)
+    );
+    [head, similarity(account), rows(account), columns(account), signs(account)].join("\n")
+}
+
+fn similarity(account: &Account) -> String {
+    let similarity = &account.similarity;
+    let Some(value) = similarity.value else {
+        return "Similarity: no page was compared with the template.\n".to_owned();
+    };
+    let wanted = similarity.wanted;
+    let mut text = format!("Similarity {value:.2}, and {wanted:.2} is wanted (expect.similarity)");
+    if similarity.parts.is_empty() {
+        return text + ". What it was made of was not kept.\n";
+    }
+    text.push_str(": the least of its parts, each laid out so that its line is the one of all.\n");
+    let mut table = out::table(&["PART", "NOW", "LINE", "SIM", "", ""]);
+    for part in &similarity.parts {
+        table.add_row([
+            part.name.to_owned(),
+            part.value.map_or("–".to_owned(), |value| format!("{value:.2}")),
+            format!("{:.2}", part.line),
+            format!("{:.2}", part.as_similarity),
+            mark(part.is_off),
+            part.sentence.to_owned(),
+        ]);
+    }
+    text + &table.to_string() + "\n"
+}
+
+fn rows(account: &Account) -> String {
+    let rows = &account.rows;
+    let allowed = rows.drop_allowed * 100.0;
+    let told = if rows.drop_is_told { "expect.max_row_drop" } else { "learned from them" };
+    let against = match rows.usual {
+        None => format!("there is no good run to compare with; {} are wanted (expect.min_rows)", rows.min_rows),
+        Some(usual) => {
+            let good: Vec<String> = rows.good.iter().map(u64::to_string).collect();
+            let good = good.join(" ");
+            let fewest = rows.fewest;
+            format!(
+                "good runs before had {good}, newest first; {usual} is usual, less than {allowed:.0} % may be missing \
+                 ({told}): {fewest} are enough"
+            )
+        }
+    };
+    let off = rows.off.as_ref().map(|off| format!("\n  OFF: {off}")).unwrap_or_default();
+    format!("Rows {}; {against}{off}\n", rows.rows)
+}
+
+fn columns(account: &Account) -> String {
+    if account.columns.is_empty() {
+        return "Columns: none were counted.\n".to_owned();
+    }
+    let mut table = out::table(&["COLUMN", "FILLED", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
+    for column in &account.columns {
+        table.add_row([
+            out::cell(&column.name, NAME_WIDTH),
+            percent(Some(column.filled)),
+            percent(column.filled_before),
+            percent(column.must_fill),
+            column.kind.unwrap_or("–").to_owned(),
+            column.kind_before.unwrap_or("–").to_owned(),
+            mark(column.off.is_some()),
+            column.off.as_ref().map(|off| out::cell(off, WIDTH)).unwrap_or_default(),
+        ]);
+    }
+    format!("{table}\n")
+}
+
+fn signs(account: &Account) -> String {
+    let shown = account.signs.iter().filter(|sign| sign.now);
+    let said = shown.map(|sign| {
+        let told = if sign.is_news { "which no good page did" } else { "as good pages did, so it tells nothing" };
+        format!("{}, {told}", sign.sign)
+    });
+    let said: Vec<String> = said.collect();
+    if said.is_empty() {
+        "The page says nothing besides its list.".to_owned()
+    } else {
+        format!("The page: {}.", said.join("; "))
+    }
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("–".to_owned(), |share| format!("{:.0} %", share * 100.0))
+}
+
+fn mark(is_off: bool) -> String {
+    if is_off { "OFF".to_owned() } else { String::new() }
+}

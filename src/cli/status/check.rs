@@ -1,0 +1,92 @@
+//! `--check`: one line and an exit code, as monitoring plug-ins give them.
+
+use crate::config::Config;
+use crate::judge::Severity;
+use crate::model::State;
+
+use super::lines::Line;
+use super::{Args, Complaint, Look, look, out};
+
+const OK: u8 = 0;
+const WARNING: u8 = 1;
+const CRITICAL: u8 = 2;
+const UNKNOWN: u8 = 3;
+
+/// Tasks that the line names; the rest is a number.
+const NAMED: usize = 10;
+
+pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
+    if !config.store.exists() {
+        return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store.display())));
+    }
+    let look = look(config, args)?;
+    let (word, code, text) = line(&look);
+    out::say(format!("PIEME {word} - {text}"));
+    Ok(code)
+}
+
+/// Whatever keeps the tasks from being looked at is unknown, never good news.
+pub fn settle(done: Result<u8, Complaint>) -> u8 {
+    done.unwrap_or_else(|complaint| unknown(&complaint.sentence))
+}
+
+fn unknown(sentence: &str) -> u8 {
+    // A bar would begin the figures; one line is what is read.
+    let sentence = sentence.lines().next().unwrap_or_default().replace('|', "/");
+    out::say(format!("PIEME UNKNOWN - {}", out::cell(&sentence, 500)));
+    UNKNOWN
+}
+
+fn line(look: &Look) -> (&'static str, u8, String) {
+    let lines = &look.lines;
+    if lines.is_empty() {
+        return ("UNKNOWN", UNKNOWN, "there is no such task".to_owned());
+    }
+    let worst = lines.iter().map(|line| line.severity).max().unwrap_or(Severity::Fine);
+    let (word, code) = match (look.daemon_runs, worst) {
+        (false, _) | (true, Severity::Critical) => ("CRITICAL", CRITICAL),
+        (true, Severity::Warning) => ("WARNING", WARNING),
+        (true, Severity::Fine) => ("OK", OK),
+    };
+    let down = if look.daemon_runs { "" } else { "the daemon is not running, nothing is fetched; " };
+    (word, code, format!("{down}{}|{}", in_words(lines), figures(lines)))
+}
+
+fn in_words(lines: &[Line]) -> String {
+    let mut off: Vec<&Line> = lines.iter().filter(|line| line.severity > Severity::Fine).collect();
+    off.sort_by_key(|line| (std::cmp::Reverse(line.severity), line.state));
+    let all = lines.len();
+    if off.is_empty() {
+        let waits = State::ALL.iter().filter(|&&state| !is_good(state)).filter_map(|&state| {
+            let count = lines.iter().filter(|line| line.state == state).count();
+            (count > 0).then(|| format!(", {count} {state}"))
+        });
+        let good = lines.iter().filter(|line| is_good(line.state)).count();
+        return format!("{good} of {all} tasks ok{}", waits.collect::<String>());
+    }
+    let named: Vec<String> = off.iter().take(NAMED).map(|line| format!("{} {}", line.task, line.state)).collect();
+    let more = off.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} of {all} tasks: {}{more}", off.len(), named.join(", "))
+}
+
+fn is_good(state: State) -> bool {
+    matches!(state, State::Ok | State::Changed | State::Running)
+}
+
+/// Every task counts once: `ok`, `warning`, `critical`, `paused` or `waiting`. `oldest` is the age of the oldest good data.
+fn figures(lines: &[Line]) -> String {
+    let count = |which: &dyn Fn(&Line) -> bool| lines.iter().filter(|line| which(line)).count();
+    let is_waiting = |line: &Line| matches!(line.state, State::Queued | State::Never);
+    let is_paused = |line: &Line| line.state == State::Paused;
+    let is = |line: &Line, severity: Severity| line.severity == severity;
+    let ok = count(&|line| is(line, Severity::Fine) && !is_waiting(line) && !is_paused(line));
+    let (warning, critical) = (count(&|line| is(line, Severity::Warning)), count(&|line| is(line, Severity::Critical)));
+    let (paused, waiting, all) = (count(&is_paused), count(&is_waiting), lines.len());
+    let oldest = lines.iter().filter_map(|line| line.age_s).max();
+    let oldest = oldest.map(|age| format!(" oldest={age}s;;;0")).unwrap_or_default();
+    format!(
+        "ok={ok};;;0;{all} warning={warning};;;0;{all} critical={critical};;;0;{all} \
+         paused={paused};;;0;{all} waiting={waiting};;;0;{all}{oldest}"
+    )
+}

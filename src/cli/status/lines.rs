@@ -1,0 +1,158 @@
+//! One line a task, from the store and, where nobody watches them, from the folders.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::progress::Progress;
+use crate::judge::{self, Severity, Standing};
+use crate::model::{PastRun, State, TaskName};
+use crate::store::{Store, TaskRow};
+use crate::taskdir::{self, Shelf};
+
+use super::Complaint;
+
+/// How long a daemon may take to say how far its runs are.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Serialize)]
+pub struct Line {
+    pub task: TaskName,
+    pub title: Option<String>,
+    pub state: State,
+    pub rows: Option<u64>,
+    pub delta: Option<i64>,
+    pub similarity: Option<f64>,
+    pub last_ok: Option<DateTime<Utc>>,
+    /// Of the last good data, whatever the state.
+    pub age_s: Option<i64>,
+    pub next: Option<DateTime<Utc>>,
+    pub fails: u32,
+    #[serde(rename = "do")]
+    pub advice: String,
+    pub problem: Option<String>,
+    /// Known where the folders were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<String>>,
+    pub last_run: Option<PastRun>,
+    /// How far the run under way is.
+    pub progress: Option<Progress>,
+    #[serde(skip)]
+    pub severity: Severity,
+    #[serde(skip)]
+    pub standing: Standing,
+    /// `enabled = false`
+    #[serde(skip)]
+    pub is_disabled: bool,
+}
+
+/// What is known of a task, before judgement.
+struct Known {
+    row: TaskRow,
+    is_disabled: bool,
+    tags: Option<Vec<String>>,
+}
+
+/// All tasks, worst first.
+pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, Complaint> {
+    let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
+    if config.store.exists() {
+        let rows = Store::open_reader(&config.store)?.tasks()?;
+        let known = |row: TaskRow| (row.name.clone(), Known { row, is_disabled: false, tags: None });
+        all.extend(rows.into_iter().map(known));
+    }
+    if daemon_runs {
+        all.retain(|_, known| !known.row.removed);
+        all.values_mut().for_each(|known| known.is_disabled = is_disabled(config, &known.row));
+    }
+    if !daemon_runs || with_tags {
+        look_at_folders(config, daemon_runs, &mut all);
+    }
+    let mut lines: Vec<Line> = all.into_values().map(|known| line(known, daemon_runs, now)).collect();
+    let mut going = if daemon_runs { progress(config) } else { BTreeMap::new() };
+    for line in &mut lines {
+        line.progress = going.remove(&line.task);
+    }
+    lines.sort_by(|a, b| (a.state, &a.task).cmp(&(b.state, &b.task)));
+    Ok(lines)
+}
+
+/// With nobody watching tasks/, its truth is in the folders. One that came back has its rows still.
+fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskName, Known>) {
+    let mut shelf = Shelf::new(config.tasks.clone());
+    shelf.rescan();
+    if !daemon_runs {
+        all.retain(|name, _| shelf.get(name).is_some());
+    }
+    for (name, entry) in shelf.iter() {
+        let unknown = || Known { row: TaskRow::unknown(name.clone()), is_disabled: false, tags: None };
+        let known = match daemon_runs {
+            true => all.get_mut(name),
+            false => Some(all.entry(name.clone()).or_insert_with(unknown)),
+        };
+        let Some(known) = known else { continue };
+        let good = entry.good.as_ref();
+        known.tags = good.map(|it| it.task.tags.clone());
+        if !daemon_runs {
+            known.row.problem = entry.problem.as_ref().map(ToString::to_string);
+            known.row.title = good.and_then(|it| it.task.title.clone()).or(known.row.title.take());
+            known.is_disabled = good.is_some_and(|it| !it.task.enabled);
+        }
+    }
+}
+
+/// The store does not know which tasks are switched off in their folders; those have no next time.
+fn is_disabled(config: &Config, row: &TaskRow) -> bool {
+    let may_be = row.next_due.is_none() && !row.paused && row.running_since.is_none();
+    may_be && taskdir::read(&config.tasks.join(row.name.as_str())).is_ok_and(|folder| !folder.task.enabled)
+}
+
+/// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
+fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
+    let mut going = BTreeMap::new();
+    let hear = |reply| {
+        if let Reply::Progress { runs } = reply {
+            going.extend(runs.into_iter().map(|run| (run.task.clone(), run)));
+        }
+    };
+    // The table is the store's; this is a courtesy that nobody waits for long.
+    let _ = control::ask_blocking(&config.control_socket(), &Request::Progress, PATIENCE, hear);
+    going
+}
+
+fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
+    let Known { row, is_disabled, tags } = known;
+    let standing = Standing {
+        problem: row.problem.clone(),
+        paused: row.paused || is_disabled,
+        last_run: row.last_run.clone(),
+        published_before: row.previous_rows.is_some(),
+        running: daemon_runs && row.running_since.is_some(),
+        next_due: row.next_due,
+    };
+    let state = judge::state(&standing, now);
+    Line {
+        advice: judge::advice(state, &row.name, row.last_run.as_ref()),
+        severity: judge::severity(state, row.last_run.as_ref(), row.published_rows.is_some()),
+        state,
+        delta: row.published_rows.zip(row.previous_rows).map(|(is, was)| is as i64 - was as i64),
+        rows: row.published_rows,
+        similarity: row.last_run.as_ref().and_then(|run| run.verdict.similarity),
+        last_ok: row.last_ok,
+        age_s: row.last_ok.map(|at| (now - at).num_seconds().max(0)),
+        next: row.next_due,
+        fails: row.fails_in_a_row,
+        task: row.name,
+        title: row.title,
+        problem: row.problem,
+        tags,
+        last_run: row.last_run,
+        progress: None,
+        standing,
+        is_disabled,
+    }
+}

@@ -1,0 +1,70 @@
+//! The status table, in colours where they are wanted.
+
+use chrono::{DateTime, Utc};
+use comfy_table::{Attribute, Cell, Color};
+
+use crate::daemon::progress::Progress;
+use crate::judge::Severity;
+use crate::model::State;
+
+use super::lines::Line;
+use super::out;
+use super::times::{ago, ahead, short};
+
+pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
+    let mut table =
+        out::table(&["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"]);
+    if styled {
+        table.enforce_styling()
+    } else {
+        table.force_no_tty()
+    };
+    for line in lines {
+        table.add_row(cells(line, now));
+    }
+    table.to_string()
+}
+
+fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
+    let last = line.last_run.as_ref();
+    let cause = match (&line.problem, last) {
+        (Some(_), _) => "config",
+        (None, Some(run)) => run.verdict.outcome.cause(),
+        (None, None) => "",
+    };
+    let ran = match (&line.progress, last) {
+        (Some(going), _) => going_on(going, now),
+        (None, Some(run)) => ago(now - run.ended_at),
+        (None, None) => "never".to_owned(),
+    };
+    [
+        Cell::new(&line.task),
+        state(line),
+        Cell::new(line.rows.map_or("–".to_owned(), |rows| rows.to_string())),
+        Cell::new(line.delta.filter(|&delta| delta != 0).map_or(String::new(), |delta| format!("{delta:+}"))),
+        Cell::new(line.similarity.map_or("–".to_owned(), |similarity| format!("{similarity:.2}"))),
+        Cell::new(line.last_ok.map_or("never".to_owned(), |at| ago(now - at))),
+        Cell::new(ran),
+        Cell::new(line.next.map_or("–".to_owned(), |at| ahead(at - now))),
+        Cell::new(line.fails),
+        Cell::new(cause),
+        Cell::new(&line.advice),
+    ]
+}
+
+/// Red needs a person now, yellow soon; green is good; what waits is grey.
+pub fn state(line: &Line) -> Cell {
+    let cell = Cell::new(line.state);
+    match (line.severity, line.state) {
+        (Severity::Critical, _) => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+        (Severity::Warning, _) => cell.fg(Color::Yellow),
+        (Severity::Fine, State::Ok | State::Changed) => cell.fg(Color::Green),
+        (Severity::Fine, State::Running) => cell.fg(Color::Cyan),
+        (Severity::Fine, _) => cell.fg(Color::DarkGrey),
+    }
+}
+
+/// `now: 3 pages, 60 rows, 12s`
+fn going_on(going: &Progress, now: DateTime<Utc>) -> String {
+    format!("now: {} pages, {} rows, {}", going.pages, going.rows, short(now - going.started_at))
+}

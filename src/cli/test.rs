@@ -1,0 +1,187 @@
+//! `pieme test`: a task's samples read again with the template of now. No network, no database.
+
+mod compare;
+mod show;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::extract;
+use crate::induce::template::{Template, TemplateError};
+use crate::model::{Table, TaskName};
+use crate::page::{Tree, charset};
+use crate::taskdir::{self, Problem, Sample, Shelf, TEMPLATE_FILE, TaskFolder};
+
+use self::compare::{Difference, compare};
+use super::{Complaint, Done, exit, out, task_name};
+
+/// Read the pages that templates were learned from again, offline, and compare the rows with those expected
+///
+/// The samples of a task are written when a person says yes to its list (`pieme label`). A template that was learned anew,
+/// mended or edited must still read them as before.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme test                    all tasks
+  pieme test hotels --all       every difference, not just the first few
+  pieme test hotels --update    the rows of now are right: expect them from now on
+  pieme test --json | jq '.tasks[] | select(.same | not)'
+
+Exit codes: 0 all the same; 1 differences; 3 there is no sample to read: `pieme label TASK` makes one; 78 a folder or
+template cannot be read.")]
+pub struct Args {
+    /// Only this task
+    task: Option<String>,
+    /// Show every difference
+    #[arg(long)]
+    all: bool,
+    /// Expect the rows of now from now on
+    #[arg(long)]
+    update: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of a task's samples.
+#[derive(Serialize)]
+struct Tested {
+    task: TaskName,
+    same: bool,
+    samples: Vec<Compared>,
+    /// Why there is nothing to compare, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// The folder, its template or its samples cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Compared {
+    sample: u32,
+    same: bool,
+    similarity: f64,
+    /// `expect.similarity`
+    wanted: f64,
+    rows: usize,
+    expected_rows: usize,
+    #[serde(flatten)]
+    difference: Difference,
+    /// The rows of now are the expected ones from now on.
+    updated: bool,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let only = args.task.as_deref().map(task_name).transpose()?;
+    let mut tested = Vec::new();
+    for (name, folder) in folders(config, only.as_ref())? {
+        let one = test(&name, folder, args.update)?;
+        if !args.json {
+            out::say(show::text(&one, args.all));
+        }
+        tested.push(one);
+    }
+    if args.json {
+        out::json(&serde_json::json!({ "same": tested.iter().all(|it| it.same), "tasks": tested }));
+    } else if tested.is_empty() {
+        out::say(format!("no tasks in {}", config.tasks.display()));
+    }
+    Ok(code(&tested))
+}
+
+fn code(tested: &[Tested]) -> u8 {
+    let samples = || tested.iter().flat_map(|it| &it.samples);
+    if tested.iter().any(|it| it.problem.is_some()) {
+        exit::CONFIG
+    } else if samples().any(|it| !it.same && !it.updated) {
+        exit::FAILED
+    } else if samples().next().is_none() && !tested.is_empty() {
+        exit::NEEDS_PERSON
+    } else {
+        exit::DONE
+    }
+}
+
+type Read = Result<Arc<TaskFolder>, Problem>;
+
+fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Read)>, Complaint> {
+    if let Some(name) = only {
+        let dir = config.tasks.join(name.as_str());
+        if !dir.is_dir() {
+            return Err(Complaint::new(exit::USAGE, super::no_such_task(config, name)));
+        }
+        return Ok(vec![(name.clone(), taskdir::read(&dir).map(Arc::new))]);
+    }
+    let mut shelf = Shelf::new(config.tasks.clone());
+    shelf.rescan();
+    if let Some(trouble) = shelf.trouble() {
+        return Err(trouble.clone().into());
+    }
+    let known = shelf.iter().filter_map(|(name, entry)| {
+        let folder = entry.problem.clone().map(Err).or_else(|| entry.good.clone().map(Ok))?;
+        Some((name.clone(), folder))
+    });
+    Ok(known.collect())
+}
+
+fn test(name: &TaskName, folder: Read, update: bool) -> Result<Tested, Complaint> {
+    let mut tested = Tested { task: name.clone(), same: true, samples: Vec::new(), note: None, problem: None };
+    let read = folder.and_then(|folder| Ok((template_and_samples(&folder)?, folder)));
+    let ((template, samples), folder) = match read {
+        Ok(read) => read,
+        Err(problem) => return Ok(Tested { same: false, problem: Some(problem.to_string()), ..tested }),
+    };
+    tested.note = match (&template, &samples[..]) {
+        (None, _) => Some(format!("nothing was learned yet; pieme run {name}, then pieme label {name}")),
+        (Some(_), []) => Some(format!("no samples yet; say yes to its list, and the page is kept: pieme label {name}")),
+        (Some(_), [..]) => None,
+    };
+    for sample in &samples {
+        let Some(template) = &template else { break };
+        tested.samples.push(replay(&folder, template, sample, update)?);
+    }
+    tested.same = tested.samples.iter().all(|it| it.same);
+    Ok(tested)
+}
+
+fn template_and_samples(folder: &TaskFolder) -> Result<(Option<Template>, Vec<Sample>), Problem> {
+    let unsound = |error: TemplateError| Problem::new(&folder.dir.join(TEMPLATE_FILE), error.to_string());
+    let template = folder.template.as_ref().map(|text| Template::from_json(&text.text())).transpose();
+    Ok((template.map_err(unsound)?, taskdir::read_samples(&folder.dir)?))
+}
+
+/// Reads a sample as a run would read its page.
+fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<Compared, Complaint> {
+    let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
+    let page = Tree::parse(&charset::decode(&sample.body, charset).text);
+    let extraction = extract::records(template, &page);
+    let mut found = extract::named(extraction.table, &folder.task.columns);
+    found.rows.retain(|row| row.cells.iter().any(Option::is_some));
+    let difference = compare(&sample.expected, &found);
+    let (similarity, wanted) = (extraction.similarity, folder.task.expect.similarity);
+    let same = difference.is_none() && similarity >= wanted;
+    let mut compared = Compared {
+        sample: sample.index,
+        same,
+        similarity,
+        wanted,
+        rows: found.rows.len(),
+        expected_rows: sample.expected.rows.len(),
+        difference,
+        updated: false,
+    };
+    // A page that is no longer read at all is nothing to expect.
+    if update && !compared.difference.is_none() && similarity >= wanted && !found.rows.is_empty() {
+        expect(&folder.dir, sample, &found)?;
+        compared.updated = true;
+    }
+    Ok(compared)
+}
+
+fn expect(dir: &Path, sample: &Sample, found: &Table) -> Result<(), Complaint> {
+    let written = taskdir::write_sample(dir, sample.index, &sample.body, found);
+    written.map_err(|error| Complaint::new(exit::FAILED, format!("the sample was not updated: {error}")))
+}

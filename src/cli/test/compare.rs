@@ -1,0 +1,211 @@
+//! Two tables of the same page: which rows are missing, which are new, and which cells have changed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::model::{Row, Table};
+
+/// A value that so many rows share does not tell them apart.
+const TELLS_NOTHING: usize = 16;
+
+/// What makes the second table different from the first. Empty where they say the same.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Difference {
+    pub columns_missing: Vec<String>,
+    pub columns_new: Vec<String>,
+    /// Records of the first table.
+    pub missing: Vec<Value>,
+    /// Records of the second.
+    pub new: Vec<Value>,
+    pub changed: Vec<Changed>,
+}
+
+/// A row that both have, with its cells that differ.
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Changed {
+    /// Its place in the second table, counted from 1.
+    pub row: usize,
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+pub struct Cell {
+    pub column: String,
+    pub from: Option<String>,
+    pub to: Option<String>,
+}
+
+impl Difference {
+    pub fn is_none(&self) -> bool {
+        *self == Difference::default()
+    }
+}
+
+/// Rows are the same by their cells under the columns that both have; the order of rows and columns does not matter.
+pub fn compare(first: &Table, second: &Table) -> Difference {
+    let lacking = |one: &Table, other: &Table| -> Vec<String> {
+        one.columns.iter().filter(|name| !other.columns.contains(name)).cloned().collect()
+    };
+    let shared: Vec<&String> = first.columns.iter().filter(|name| second.columns.contains(name)).collect();
+    let (old, new) = (filled(first, &shared), filled(second, &shared));
+    let (old_left, new_left) = unmatched(&old, &new);
+    let pairs = most_alike(&old, &old_left, &new, &new_left);
+    let changed = pairs.iter().map(|&(o, n)| changed(&shared, &old[o], &new[n], n)).collect();
+    let (paired_old, paired_new): (HashSet<usize>, HashSet<usize>) = pairs.into_iter().unzip();
+    let records = |table: &Table, left: &[usize], paired: &HashSet<usize>| {
+        let rows: Vec<&Row> = filled_rows(table).collect();
+        left.iter().filter(|row| !paired.contains(row)).map(|&row| record(table, rows[row])).collect()
+    };
+    Difference {
+        columns_missing: lacking(first, second),
+        columns_new: lacking(second, first),
+        missing: records(first, &old_left, &paired_old),
+        new: records(second, &new_left, &paired_new),
+        changed,
+    }
+}
+
+/// A row without any value is no record.
+fn filled_rows(table: &Table) -> impl Iterator<Item = &Row> {
+    table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some))
+}
+
+type Cells<'t> = Vec<Option<&'t str>>;
+
+fn filled<'t>(table: &'t Table, columns: &[&String]) -> Vec<Cells<'t>> {
+    let places: Vec<Option<usize>> =
+        columns.iter().map(|&name| table.columns.iter().position(|it| it == name)).collect();
+    let cells = |row: &'t Row| places.iter().map(|place| row.cells.get((*place)?)?.as_deref()).collect();
+    filled_rows(table).map(cells).collect()
+}
+
+/// The rows of each that the other does not have, each as often as it has one too many.
+fn unmatched(old: &[Cells<'_>], new: &[Cells<'_>]) -> (Vec<usize>, Vec<usize>) {
+    let mut waiting: HashMap<&Cells<'_>, Vec<usize>> = HashMap::new();
+    for (place, cells) in old.iter().enumerate().rev() {
+        waiting.entry(cells).or_default().push(place);
+    }
+    let mut new_left = Vec::new();
+    for (place, cells) in new.iter().enumerate() {
+        if waiting.get_mut(cells).and_then(Vec::pop).is_none() {
+            new_left.push(place);
+        }
+    }
+    let mut old_left: Vec<usize> = waiting.into_values().flatten().collect();
+    old_left.sort_unstable();
+    (old_left, new_left)
+}
+
+/// Pairs of rows that share at least half of the older one's values, the most alike first.
+fn most_alike(old: &[Cells<'_>], old_left: &[usize], new: &[Cells<'_>], new_left: &[usize]) -> Vec<(usize, usize)> {
+    let mut holders: HashMap<(usize, &str), Vec<usize>> = HashMap::new();
+    for &row in new_left {
+        for (column, value) in new[row].iter().enumerate() {
+            if let Some(value) = value {
+                holders.entry((column, value)).or_default().push(row);
+            }
+        }
+    }
+    let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
+    for &row in old_left {
+        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+        let values = old[row].iter().enumerate().filter_map(|(column, value)| Some((column, (*value)?)));
+        let telling = values.filter_map(|key| holders.get(&key)).filter(|rows| rows.len() <= TELLS_NOTHING);
+        telling.flatten().for_each(|&other| *shared.entry(other).or_default() += 1);
+        for &other in shared.keys() {
+            let equal = old[row].iter().zip(&new[other]).filter(|(a, b)| a.is_some() && a == b).count();
+            if equal * 2 >= old[row].iter().flatten().count() {
+                pairs.push((equal, row, other));
+            }
+        }
+    }
+    pairs.sort_by_key(|&(equal, row, other)| (std::cmp::Reverse(equal), row.abs_diff(other), row, other));
+    let (mut used_old, mut used_new) = (vec![false; old.len()], vec![false; new.len()]);
+    let mut taken: Vec<(usize, usize)> = Vec::new();
+    for (_, row, other) in pairs {
+        if !used_old[row] && !used_new[other] {
+            (used_old[row], used_new[other]) = (true, true);
+            taken.push((row, other));
+        }
+    }
+    taken.sort_by_key(|&(_, other)| other);
+    taken
+}
+
+fn changed(columns: &[&String], old: &Cells<'_>, new: &Cells<'_>, row: usize) -> Changed {
+    let owned = |cell: &Option<&str>| cell.map(str::to_owned);
+    let each = columns.iter().zip(old.iter().zip(new)).filter(|(_, (from, to))| from != to);
+    let cells = each.map(|(&column, (from, to))| Cell { column: column.clone(), from: owned(from), to: owned(to) });
+    Changed { row: row + 1, cells: cells.collect() }
+}
+
+fn record(table: &Table, row: &Row) -> Value {
+    let cells = table.columns.iter().zip(&row.cells);
+    json!(
+        cells.filter_map(|(name, cell)| Some((name.clone(), json!(cell.as_ref()?)))).collect::<serde_json::Map<_, _>>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
+        let cell = |text: &&str| (!text.is_empty()).then(|| (*text).to_owned());
+        let row = |cells: &&[&str]| Row { cells: cells.iter().map(cell).collect(), page: 0 };
+        Table { columns: columns.iter().map(|&it| it.to_owned()).collect(), rows: rows.iter().map(row).collect() }
+    }
+
+    const COLUMNS: &[&str] = &["name", "price", "stock"];
+
+    #[test]
+    fn the_same_rows_in_another_order_of_rows_and_columns_are_the_same() {
+        let first = table(&["name", "price"], &[&["Oak chair", "95"], &["Elm desk", "240"], &["Elm desk", "240"]]);
+        let second =
+            table(&["price", "name"], &[&["240", "Elm desk"], &["95", "Oak chair"], &["", ""], &["240", "Elm desk"]]);
+        assert!(compare(&first, &second).is_none());
+    }
+
+    #[test]
+    fn a_row_that_is_there_twice_is_missed_when_it_is_there_once() {
+        let first = table(&["name"], &[&["Oak chair"], &["Oak chair"]]);
+        let second = table(&["name"], &[&["Oak chair"]]);
+        let difference = compare(&first, &second);
+        assert_eq!((difference.missing.len(), difference.new.len()), (1, 0));
+    }
+
+    #[test]
+    fn changed_cells_are_told_from_missing_and_new_rows() {
+        let first =
+            table(COLUMNS, &[&["Oak chair", "95", "yes"], &["Elm desk", "240", "yes"], &["Ash bed", "700", "no"]]);
+        let second =
+            table(COLUMNS, &[&["Yew stool", "30", "yes"], &["Oak chair", "99", "yes"], &["Ash bed", "700", ""]]);
+        let difference = compare(&first, &second);
+        assert_eq!(difference.missing, [json!({ "name": "Elm desk", "price": "240", "stock": "yes" })]);
+        assert_eq!(difference.new, [json!({ "name": "Yew stool", "price": "30", "stock": "yes" })]);
+        let cell = |column: &str, from: &str, to: Option<&str>| Cell {
+            column: column.to_owned(),
+            from: Some(from.to_owned()),
+            to: to.map(str::to_owned),
+        };
+        let changed = [
+            Changed { row: 2, cells: vec![cell("price", "95", Some("99"))] },
+            Changed { row: 3, cells: vec![cell("stock", "no", None)] },
+        ];
+        assert_eq!(difference.changed, changed);
+    }
+
+    #[test]
+    fn a_renamed_column_is_one_missing_and_one_new() {
+        let first = table(&["name", "price"], &[&["Oak chair", "95"]]);
+        let second = table(&["name", "cost"], &[&["Oak chair", "95"]]);
+        let difference = compare(&first, &second);
+        assert_eq!(
+            (&difference.columns_missing[..], &difference.columns_new[..]),
+            (&["price".to_owned()][..], &["cost".to_owned()][..])
+        );
+        assert_eq!((difference.missing.len(), difference.new.len(), difference.changed.len()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,101 @@
+//! A task's samples, as a person reads them.
+
+use serde_json::Value;
+
+use super::compare::{Changed, Difference};
+use super::out;
+use super::{Compared, Tested};
+
+/// Differences of one kind that are shown without `--all`.
+const FIRST: usize = 3;
+const CELL_WIDTH: usize = 60;
+const LINE_WIDTH: usize = 160;
+
+pub fn text(tested: &Tested, all: bool) -> String {
+    let name = &tested.task;
+    if let Some(problem) = &tested.problem {
+        return format!("{name}: cannot be read\n{problem}");
+    }
+    if let Some(note) = &tested.note {
+        return format!("{name}: {note}");
+    }
+    let samples = tested.samples.iter().map(|it| format!("{name}: {}", sample(it, all)));
+    samples.collect::<Vec<_>>().join("\n")
+}
+
+fn sample(it: &Compared, all: bool) -> String {
+    let number = it.sample;
+    if it.same {
+        return format!("sample {number}: same, {} rows, similarity {:.2}", it.rows, it.similarity);
+    }
+    let difference = &it.difference;
+    let mut text = format!(
+        "sample {number}: {}, similarity {:.2}",
+        if difference.is_none() { "same rows".to_owned() } else { counts(it) },
+        it.similarity
+    );
+    if it.similarity < it.wanted {
+        text.push_str(&format!(", below {:.2}: a run would not publish it", it.wanted));
+    }
+    for line in lines(difference, if all { usize::MAX } else { FIRST }) {
+        text.push_str(&format!("\n    {line}"));
+    }
+    if it.updated {
+        text.push_str("\n    these rows are expected from now on");
+    }
+    text
+}
+
+fn counts(it: &Compared) -> String {
+    let difference = &it.difference;
+    let parts = [
+        (difference.columns_missing.len(), "columns missing"),
+        (difference.columns_new.len(), "columns new"),
+        (difference.missing.len(), "rows missing"),
+        (difference.new.len(), "rows new"),
+        (difference.changed.len(), "rows changed"),
+    ];
+    let counted: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    format!("{} ({} rows, {} expected)", counted.join(", "), it.rows, it.expected_rows)
+}
+
+fn lines(difference: &Difference, most: usize) -> Vec<String> {
+    let names = |sign: &str, names: &[String]| -> Vec<String> {
+        names.iter().map(|name| format!("{sign} column {}", out::cell(name, CELL_WIDTH))).collect()
+    };
+    let records = |sign: &str, records: &[Value]| -> Vec<String> {
+        records.iter().map(|it| format!("{sign} {}", record(it))).collect()
+    };
+    let kinds = [
+        names("-", &difference.columns_missing),
+        names("+", &difference.columns_new),
+        records("-", &difference.missing),
+        records("+", &difference.new),
+        difference.changed.iter().flat_map(changed).collect(),
+    ];
+    kinds.into_iter().flat_map(|kind| cut(kind, most)).collect()
+}
+
+fn cut(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    if more > 0 {
+        lines.truncate(most);
+        lines.push(format!("… {more} more; --all shows them"));
+    }
+    lines
+}
+
+fn record(record: &Value) -> String {
+    let values = record.as_object().into_iter().flat_map(|it| it.values()).filter_map(Value::as_str);
+    out::cell(&values.collect::<Vec<_>>().join(" | "), LINE_WIDTH)
+}
+
+/// `~ row 3 price: 95 → 99`
+fn changed(it: &Changed) -> Vec<String> {
+    let show = |cell: &Option<String>| cell.as_ref().map_or("nothing".to_owned(), |text| out::cell(text, CELL_WIDTH));
+    let line = |cell: &super::compare::Cell| {
+        format!("~ row {} {}: {} → {}", it.row, out::cell(&cell.column, CELL_WIDTH), show(&cell.from), show(&cell.to))
+    };
+    it.cells.iter().map(line).collect()
+}
