@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium)
+needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium)
 install() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
