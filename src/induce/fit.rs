@@ -280,7 +280,7 @@ impl<'v, 't> Fitter<'v, 't> {
         let places = self.kit.places.kept(&self.view.tokens, &rows, &mut self.kit.paths);
         let mut tags = share(similarity, variant.own.similarity);
         // Where everything else is as it was, only the classes have new names.
-        if tags < 1.0 && fit.is_some_and(|fit| fit >= SAME_FIT) && places >= SAME_FIT {
+        if tags < similarity::THRESHOLD && fit.is_some_and(|fit| fit >= SAME_FIT) && places >= SAME_FIT {
             let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
             let bare = similarity::without_classes(&self.view.tokens, variant, &spans);
             tags = tags.max(share(bare, variant.own.similarity));
