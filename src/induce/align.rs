@@ -3,7 +3,8 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
-use super::leaf::{Leaf, LeafKind, PathId, Paths};
+use super::leaf::{Leaf, LeafKind};
+use super::paths::{PathId, Paths};
 use super::profile::{Profile, Values};
 use super::template::Slot;
 

@@ -4,7 +4,8 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use super::columns::Recipe;
 use super::find::View;
-use super::leaf::{PathId, Paths, elements_in};
+use super::leaf::elements_in;
+use super::paths::{PathId, Paths};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 

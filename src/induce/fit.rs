@@ -12,8 +12,9 @@ use super::features::sample;
 use super::find::{Finder, View, row_sets};
 use super::header;
 use super::layout::{self, Above};
-use super::leaf::{Leaf, MAX_LEAVES, Paths};
+use super::leaf::{Leaf, MAX_LEAVES};
 use super::offset;
+use super::paths::Paths;
 use super::repeat;
 use super::similarity;
 use super::template::{Own, Part, Template, Variant};
@@ -53,6 +54,8 @@ pub struct Fit {
     pub kit: Kit,
 }
 
+/// The most that a page without a fitting row is like the template: less than [`similarity::THRESHOLD`].
+const WITHOUT_ROWS: f64 = 0.69;
 /// Rows that fit so well by paths, which have no classes, are built as they were.
 const SAME_FIT: f64 = 0.95;
 
@@ -278,7 +281,9 @@ impl<'v, 't> Fitter<'v, 't> {
     fn done(mut self, variant: &Variant, index: usize, rows: Vec<LaidRow>, similarity: f64, gain: f64) -> Fit {
         let fit = (!rows.is_empty()).then(|| share(self.mean_quality(&rows), variant.own.quality));
         let places = self.kit.places.kept(&self.view.tokens, &rows, &mut self.kit.paths);
-        let mut tags = share(similarity, variant.own.similarity);
+        // Where no row fits, the page is below the line, however near the nearest list comes.
+        let most = if rows.is_empty() { WITHOUT_ROWS } else { 1.0 };
+        let mut tags = most * share(similarity, variant.own.similarity);
         // Where everything else is as it was, only the classes have new names.
         if tags < similarity::THRESHOLD && fit.is_some_and(|fit| fit >= SAME_FIT) && places >= SAME_FIT {
             let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();

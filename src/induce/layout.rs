@@ -7,7 +7,8 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::features::sample;
 use super::find::View;
-use super::leaf::{class_step, shown, text};
+use super::leaf::{shown, text};
+use super::paths::class_step;
 use crate::page::tokens::{Span, TokenKind};
 
 /// Lines of one row, or of one element, that are looked at.

@@ -2,8 +2,9 @@
 
 use super::find::details::{self, Evidence, Segmentation, Solver};
 use super::find::{RowSet, View, row_sets};
-use super::leaf::{LeafKind, Paths};
+use super::leaf::LeafKind;
 use super::merge::{self, Address, Words};
+use super::paths::Paths;
 use super::rank::{self, Ranked};
 use super::record_page::{RecordPages, learn_pages};
 use super::template::Source;

@@ -8,7 +8,8 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::columns::LaidRow;
 use super::features::sample;
-use super::leaf::{PathId, Paths, Way};
+use super::leaf::Way;
+use super::paths::{PathId, Paths};
 use super::template::{Beside, Slot};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
@@ -118,4 +119,40 @@ fn common(counts: impl Iterator<Item = u32>, share: f64) -> Option<u32> {
     let all: u32 = seen.values().sum();
     let (&count, &times) = seen.iter().max_by_key(|(_, times)| **times)?;
     (count > 0 && f64::from(times) >= share * f64::from(all)).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::extract;
+    use crate::induce::{LearnOptions, learn};
+    use crate::model::Likeness;
+    use crate::page::Tree;
+
+    fn page(row: impl Fn(usize) -> String) -> Tree {
+        Tree::parse(&format!("<table>{}</table>", (1..=8).map(|i| format!("<tr>{}</tr>", row(i))).collect::<String>()))
+    }
+
+    fn likeness(before: &Tree, now: &Tree) -> Likeness {
+        let template = learn(std::slice::from_ref(before), &LearnOptions::default()).swap_remove(0).template;
+        extract::extract(&template, now).likeness
+    }
+
+    #[test]
+    fn a_cell_more_moves_every_value_and_an_empty_one_moves_none() {
+        let counties = page(|i| format!("<td>County {i}</td><td>{}</td><td>{i}</td>", i * 7));
+        let deaths_unknown = page(|i| format!("<td>County {i}</td><td>{}</td><td></td>", i * 9));
+        assert_eq!(likeness(&counties, &deaths_unknown).places, 1.0, "an empty cell is a cell");
+        let one_more = page(|i| format!("<td>County {i}</td><td>{}</td><td>{i}</td><td>{}</td>", i * 7, i * 3));
+        let moved = likeness(&counties, &one_more);
+        assert!(moved.similarity() < 0.7, "{moved:?}");
+    }
+
+    #[test]
+    fn values_that_classes_tell_apart_do_not_move() {
+        let named = |i: usize| format!("<td><p class=name>House {i}</p><p class=price>{} EUR</p></td>", i * 11);
+        let badge = |i: usize| {
+            format!("<td><p class=badge>new</p><p class=name>House {i}</p><p class=price>{} EUR</p></td>", i * 11)
+        };
+        assert_eq!(likeness(&page(named), &page(badge)).places, 1.0);
+    }
 }

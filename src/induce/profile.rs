@@ -2,7 +2,8 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::leaf::{Leaf, LeafKind, PathId, Paths, fingerprint};
+use super::leaf::{Leaf, LeafKind, fingerprint};
+use super::paths::{PathId, Paths};
 use super::template::Slot;
 
 /// Paths, class paths and values kept of a slot in a template file.

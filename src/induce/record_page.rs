@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::find::{Finder, RowSet, View};
-use super::leaf::{MAX_LEAVES, Paths, class_step, leaves};
+use super::leaf::{MAX_LEAVES, leaves};
+use super::paths::{Paths, class_step};
 use super::template::Template;
 use super::{fit, table, teach};
 use crate::model::{Row, Table};

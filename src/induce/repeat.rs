@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::leaf::{Leaf, LeafKind, PathId, Paths, class_step, first_leaves, leaves};
+use super::leaf::{Leaf, LeafKind, first_leaves, leaves};
+use super::paths::{PathId, Paths, class_step};
 use super::profile::value_type;
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};

@@ -6,7 +6,7 @@ use foldhash::HashSet;
 
 use super::features::sample;
 use super::lcs;
-use super::leaf::class_step;
+use super::paths::class_step;
 use super::template::{Part, Variant};
 use crate::model::SIMILARITY_LINE;
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};

@@ -263,7 +263,7 @@ mod tests {
 
     use super::super::{Fit, Kit, fit, fit_directly, fit_fully};
     use super::*;
-    use crate::induce::leaf::Paths;
+    use crate::induce::paths::Paths;
     use crate::induce::{LearnOptions, Template, learn};
     use crate::page::charset;
 

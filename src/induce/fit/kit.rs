@@ -2,7 +2,7 @@
 //! the paths of its rows, what leaves there are worth in each column and what their tags look like, holds for the next.
 
 use crate::induce::align::Aligner;
-use crate::induce::leaf::{PathId, Paths};
+use crate::induce::paths::{PathId, Paths};
 use crate::induce::places::Places;
 use crate::induce::profile::Profile;
 use crate::induce::similarity::{Classes, Looks};

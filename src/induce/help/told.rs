@@ -7,7 +7,7 @@ use super::super::enclose::{self, THRESHOLD};
 use super::super::find::{RowSet, View, row_sets};
 use super::super::finish::finish;
 use super::super::label::{self, Instance, Labelled, Meaning, PageText};
-use super::super::leaf::Paths;
+use super::super::paths::Paths;
 use super::super::rank::{self, Ranked};
 use super::super::rule::{self, Rule};
 use super::super::{Candidate, LearnOptions, candidate_by, fit, shown};

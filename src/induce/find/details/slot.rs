@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::words::{NUMERIC, words};
-use crate::induce::leaf::{class_step, fingerprint};
+use crate::induce::leaf::fingerprint;
+use crate::induce::paths::class_step;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
 /// Tokens of one page that are compared.
