@@ -1,13 +1,11 @@
-//! What anybody writes first: fetch, select, next; eight pages at a time.
+//! What anybody writes first: fetch, select, next; so many pages at a time.
 
 use futures_util::{StreamExt, stream};
 use scraper::{Html, Selector};
 
 use super::PAGES;
 
-const AT_A_TIME: usize = 8;
-
-pub fn crawl(port: u16) {
+pub fn crawl(port: u16, at_a_time: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     // This build of reqwest wants to be told; an error would say that it was.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -22,7 +20,7 @@ pub fn crawl(port: u16) {
                     records(&text).len()
                 }
             })
-            .buffer_unordered(AT_A_TIME);
+            .buffer_unordered(at_a_time);
         rows.fold(0, |sum, rows| async move { sum + rows }).await
     });
     println!("{rows}");

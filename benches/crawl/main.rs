@@ -21,13 +21,13 @@ use fed::{Server, children, lay_out};
 pub const PAGES: usize = 4_200;
 pub const ROWS: usize = 10;
 /// The least of so many goes counts.
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 12;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve"] => server::serve(),
-        ["bare", port] => bare::crawl(port.parse().expect("a port")),
+        ["bare", port, at_a_time] => bare::crawl(port.parse().expect("a port"), at_a_time.parse().expect("a number")),
         _ => compare(),
     }
 }
@@ -38,15 +38,16 @@ fn compare() {
     lay_out(scratch.path(), server.port);
     // In turns, since a machine is not the same from one minute to the next.
     let assignment = fed::assignment(scratch.path());
-    let mut best = [Duration::MAX; 3];
+    let mut best = [Duration::MAX; 4];
     for _ in 0..ROUNDS {
-        best[0] = best[0].min(client(this().args(["bare", &server.port.to_string()])));
-        best[1] = best[1].min(own(&assignment));
-        best[2] = best[2].min(run(scratch.path()));
+        let loops = |at_a_time| client(this().args(["bare", &server.port.to_string(), at_a_time]));
+        let goes = [loops("8"), own(&assignment), run(scratch.path()), loops("1")];
+        best = std::array::from_fn(|i| best[i].min(goes[i]));
     }
-    let [bare, own, whole] = best;
-    println!("{:<34} {:>14} {:>12}", "client", "CPU s / 1,000", "x bare loop");
+    let [bare, own, whole, one_by_one] = best;
+    println!("{:<38} {:>14} {:>12}", "client", "CPU s / 1,000", "x bare loop");
     line("bare loop, reqwest + scraper", bare, bare);
+    line("… one page at a time, as a run goes", one_by_one, bare);
     line("pieme, the run's own process", own, bare);
     line("pieme run, with publishing", whole, bare);
     match scrapy() {
@@ -61,7 +62,7 @@ fn compare() {
 
 fn line(name: &str, cpu: Duration, bare: Duration) {
     let thousand = cpu.as_secs_f64() * 1_000.0 / PAGES as f64;
-    println!("{name:<34} {thousand:>14.3} {:>12.2}", cpu.as_secs_f64() / bare.as_secs_f64());
+    println!("{name:<38} {thousand:>14.3} {:>12.2}", cpu.as_secs_f64() / bare.as_secs_f64());
 }
 
 fn least(mut go: impl FnMut() -> Duration) -> Duration {

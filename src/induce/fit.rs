@@ -218,6 +218,8 @@ struct Fitter<'v, 't> {
     /// Of each table that was looked at: how many of the names above the columns stand above it.
     headers: HashMap<NodeId, f64>,
     qualities: HashMap<Span, f64>,
+    /// Of each row that was read: how many of its values have moved.
+    moved: HashMap<Span, f64>,
     /// Rows as they were read, where they are few and each is asked for again.
     kept: Option<HashMap<Span, Read>>,
 }
@@ -231,7 +233,7 @@ impl<'v, 't> Fitter<'v, 't> {
     }
 
     fn with(kit: Kit, view: &'v View<'t>) -> Fitter<'v, 't> {
-        Fitter { view, kit, headers: HashMap::new(), qualities: HashMap::new(), kept: None }
+        Fitter { view, kit, headers: HashMap::new(), qualities: HashMap::new(), moved: HashMap::new(), kept: None }
     }
 
     fn leaves(&mut self, span: Span, most: usize) -> Vec<Leaf> {
@@ -268,8 +270,26 @@ impl<'v, 't> Fitter<'v, 't> {
 
     /// … where its values stand among more or fewer than they stood, less.
     fn placed(&mut self, span: Span, cells: &[Option<usize>], quality: f64) -> f64 {
+        quality * (1.0 - MOVED * self.moved(span, cells))
+    }
+
+    fn moved(&mut self, span: Span, cells: &[Option<usize>]) -> f64 {
+        if !self.kit.places.any() {
+            return 0.0;
+        }
+        if let Some(&known) = self.moved.get(&span) {
+            return known;
+        }
         let moved = self.kit.places.moved(&self.view.tokens, span, cells, &mut self.kit.paths);
-        quality * (1.0 - MOVED * moved)
+        self.moved.insert(span, moved);
+        moved
+    }
+
+    /// The share of the rows' values that stand where they stood; 1 where nothing is told apart by order.
+    fn in_place(&mut self, rows: &[LaidRow]) -> f64 {
+        let looked_at = sample(&rows.iter().collect::<Vec<_>>());
+        let moved: f64 = looked_at.iter().map(|row| self.moved(row.span, &row.cells)).sum();
+        1.0 - moved / looked_at.len().max(1) as f64
     }
 
     /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
@@ -280,7 +300,7 @@ impl<'v, 't> Fitter<'v, 't> {
     /// The rows are laid out; nothing more is asked of the page.
     fn done(mut self, variant: &Variant, index: usize, rows: Vec<LaidRow>, similarity: f64, gain: f64) -> Fit {
         let fit = (!rows.is_empty()).then(|| share(self.mean_quality(&rows), variant.own.quality));
-        let places = self.kit.places.kept(&self.view.tokens, &rows, &mut self.kit.paths);
+        let places = self.in_place(&rows);
         // Where no row fits, the page is below the line, however near the nearest list comes.
         let most = if rows.is_empty() { WITHOUT_ROWS } else { 1.0 };
         let mut tags = most * share(similarity, variant.own.similarity);

@@ -16,86 +16,82 @@ use crate::page::tokens::{Span, TokenKind, Tokens};
 /// A number of cells that this share of the rows has is that of all: a heading in a table is one cell over its whole width.
 const MOST: f64 = 0.9;
 
-/// How many elements a row has at each path, without and with classes.
-struct Counts {
-    by_path: HashMap<PathId, u32>,
-    by_class: HashMap<PathId, u32>,
-}
+/// A path without and with classes.
+type Ways = (PathId, PathId);
 
-impl Counts {
-    fn of(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Counts {
-        let mut counts = Counts { by_path: HashMap::new(), by_class: HashMap::new() };
-        let mut way = Way::new(tokens, row);
-        for token in tokens.slice(row) {
-            match token.kind {
-                TokenKind::Open => {
-                    way.enter(tokens.tree, token.node, paths);
-                    let (path, class) = way.here();
-                    *counts.by_path.entry(path).or_default() += 1;
-                    *counts.by_class.entry(class).or_default() += 1;
+/// How many elements a row has at each of these ways, without and with classes.
+fn counts(tokens: &Tokens<'_>, row: Span, ways: &[Ways], paths: &mut Paths) -> Vec<(u32, u32)> {
+    let mut counts = vec![(0, 0); ways.len()];
+    let mut way = Way::new(tokens, row);
+    for token in tokens.slice(row) {
+        match token.kind {
+            TokenKind::Open => {
+                way.enter(tokens.tree, token.node, paths);
+                let (path, class) = way.here();
+                for (ways, count) in ways.iter().zip(&mut counts) {
+                    count.0 += u32::from(ways.0 == path);
+                    count.1 += u32::from(ways.1 == class);
                 }
-                TokenKind::Close => way.leave(),
-                TokenKind::Text | TokenKind::Line => {}
             }
+            TokenKind::Close => way.leave(),
+            TokenKind::Text | TokenKind::Line => {}
         }
-        counts
     }
+    counts
 }
 
 /// Writes down, for slots that share their path with another one, how many elements stand there in every row.
 pub fn note(tokens: &Tokens<'_>, slots: &mut [Slot], rows: &[LaidRow], paths: &mut Paths) {
-    let ways: Vec<(PathId, PathId)> = slots.iter().map(|slot| way_of(slot, paths)).collect();
+    let ways: Vec<Ways> = slots.iter().map(|slot| way_of(slot, paths)).collect();
     let is_shared =
         |i: usize| (0..slots.len()).any(|j| j != i && slots[j].kind == slots[i].kind && ways[j].0 == ways[i].0);
     let shared: Vec<usize> = (0..slots.len()).filter(|&i| is_shared(i)).collect();
     if shared.is_empty() {
         return;
     }
+    let (places, ways) = once(shared.iter().map(|&i| ways[i]));
     let spans: Vec<Span> = sample(&rows.iter().map(|row| row.span).collect::<Vec<_>>());
-    let counts: Vec<Counts> = spans.into_iter().map(|row| Counts::of(tokens, row, paths)).collect();
-    for i in shared {
-        let (path, class) = ways[i];
+    let counts: Vec<Vec<(u32, u32)>> = spans.into_iter().map(|row| counts(tokens, row, &ways, paths)).collect();
+    for (i, place) in shared.into_iter().zip(places) {
         // Whatever else a row has may come and go.
-        let share = if matches!(paths.last(path), "td" | "th") { MOST } else { 1.0 };
-        let elements = common(counts.iter().map(|it| it.by_path.get(&path).copied().unwrap_or(0)), share);
-        let classed = common(counts.iter().map(|it| it.by_class.get(&class).copied().unwrap_or(0)), share);
+        let share = if matches!(paths.last(ways[place].0), "td" | "th") { MOST } else { 1.0 };
+        let elements = common(counts.iter().map(|it| it[place].0), share);
+        let classed = common(counts.iter().map(|it| it[place].1), share);
         slots[i].beside = elements.map(|elements| Beside { elements, classed });
     }
 }
 
 /// What is known of the places of a variant's slots.
 pub struct Places {
-    /// Of each slot that shares its path: what stood beside it, and the path without and with classes.
-    known: Vec<Option<(Beside, PathId, PathId)>>,
-    any: bool,
+    /// Of each slot that shares its path: what stood beside it, and which of the ways is its.
+    known: Vec<Option<(Beside, usize)>>,
+    ways: Vec<Ways>,
 }
 
 impl Places {
     pub fn new(slots: &[Slot], paths: &mut Paths) -> Places {
-        let known: Vec<_> = slots.iter().map(|slot| Some((slot.beside?, way_of(slot, paths)))).collect();
-        let known: Vec<_> = known.into_iter().map(|it| it.map(|(was, (path, class))| (was, path, class))).collect();
-        Places { any: known.iter().any(Option::is_some), known }
+        let (places, ways) = once(slots.iter().filter(|slot| slot.beside.is_some()).map(|slot| way_of(slot, paths)));
+        let mut places = places.into_iter();
+        let known = slots.iter().map(|slot| Some((slot.beside?, places.next()?))).collect();
+        Places { known, ways }
     }
 
-    /// The share of the rows' values that stand where they stood; 1 where nothing is told apart by order.
-    pub fn kept(&self, tokens: &Tokens<'_>, rows: &[LaidRow], paths: &mut Paths) -> f64 {
-        let looked_at = sample(&rows.iter().collect::<Vec<_>>());
-        let moved: f64 = looked_at.iter().map(|row| self.moved(tokens, row.span, &row.cells, paths)).sum();
-        1.0 - moved / looked_at.len().max(1) as f64
+    /// Is anything told apart by its order?
+    pub fn any(&self) -> bool {
+        !self.ways.is_empty()
     }
 
     /// The share of a row's values that stand among more or fewer than they stood.
     pub fn moved(&self, tokens: &Tokens<'_>, row: Span, cells: &[Option<usize>], paths: &mut Paths) -> f64 {
-        if !self.any {
+        if !self.any() {
             return 0.0;
         }
-        let counts = Counts::of(tokens, row, paths);
-        let count = |in_row: &HashMap<PathId, u32>, path| in_row.get(&path).copied().unwrap_or(0);
-        let has_moved = |known: &Option<(Beside, PathId, PathId)>| {
-            known.is_some_and(|(was, path, class)| {
-                let now = count(&counts.by_path, path);
+        let counts = counts(tokens, row, &self.ways, paths);
+        let has_moved = |known: &Option<(Beside, usize)>| {
+            known.is_some_and(|(was, place)| {
+                let (now, classed) = counts[place];
                 // None at all is another matter: the value stands elsewhere.
-                now > 0 && now != was.elements && was.classed != Some(count(&counts.by_class, class))
+                now > 0 && now != was.elements && was.classed != Some(classed)
             })
         };
         let found = self.known.iter().zip(cells).filter(|(_, cell)| cell.is_some());
@@ -105,7 +101,19 @@ impl Places {
     }
 }
 
-fn way_of(slot: &Slot, paths: &mut Paths) -> (PathId, PathId) {
+/// Each way once, and for each of those given which of them it is.
+fn once(given: impl Iterator<Item = Ways>) -> (Vec<usize>, Vec<Ways>) {
+    let mut ways: Vec<Ways> = Vec::new();
+    let places = given.map(|it| {
+        ways.iter().position(|way| *way == it).unwrap_or_else(|| {
+            ways.push(it);
+            ways.len() - 1
+        })
+    });
+    (places.collect(), ways)
+}
+
+fn way_of(slot: &Slot, paths: &mut Paths) -> Ways {
     let mut first = |list: &[(String, u32)]| list.first().map_or(PathId::TOP, |(path, _)| paths.parse(path));
     (first(&slot.paths), first(&slot.class_paths))
 }

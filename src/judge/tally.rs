@@ -1,7 +1,9 @@
 //! Counts the cells of a run's rows, column by column.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
+
+use foldhash::quality::RandomState;
+use foldhash::{HashSet, HashSetExt};
 
 use crate::model::ColumnFigures;
 
@@ -12,6 +14,7 @@ const MAX_DIFFERENT: usize = 10_000;
 pub struct Tally {
     columns: Vec<ColumnFigures>,
     different: Vec<HashSet<u64>>,
+    hashes: RandomState,
 }
 
 impl Tally {
@@ -34,7 +37,7 @@ impl Tally {
                 Kind::Link => &mut column.links,
             } += 1;
             if different.len() < MAX_DIFFERENT {
-                different.insert(print(value));
+                different.insert(self.hashes.hash_one(value));
             }
         }
     }
@@ -59,16 +62,13 @@ impl Kind {
         if has_scheme || value.starts_with('/') || value.starts_with("../") {
             return Kind::Link;
         }
-        let count = |wanted: fn(char) -> bool| value.chars().filter(|&c| wanted(c)).count();
-        let digits = count(char::is_numeric);
-        if digits > 0 && digits >= count(char::is_alphabetic) { Kind::Number } else { Kind::Words }
+        let (mut digits, mut letters) = (0_u32, 0_u32);
+        for c in value.chars() {
+            digits += u32::from(c.is_numeric());
+            letters += u32::from(c.is_alphabetic());
+        }
+        if digits > 0 && digits >= letters { Kind::Number } else { Kind::Words }
     }
-}
-
-fn print(value: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
 
 use super::detail::DetailPages;
-use super::{report, report_with};
+use super::{outbox, report, report_with};
 
 /// Pages of one run that are kept to be looked at later; the rest is only read.
 const MAX_KEPT_PAGES: u32 = 20;
@@ -218,7 +218,7 @@ impl Observer for Harvest<'_> {
         }
         self.on_page.clear();
         let new = rows.into_iter().map(|cells| self.add(cells, index)).filter(|&is_new| is_new).count();
-        report(&Message::SoFar { pages: self.pages, rows: self.rows });
+        outbox::say_so_far(self.pages, self.rows);
         new
     }
 

@@ -1,5 +1,6 @@
 //! The next link of a page. Pure: every link is scored by what it says, where it stands and where it leads.
 
+mod again;
 mod words;
 mod phrases;
 mod numbers;
@@ -12,6 +13,8 @@ use url::Url;
 use super::link;
 use crate::page::{NodeId, Tree};
 use words::Says;
+
+pub use again::Way;
 
 /// How a page leads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +62,7 @@ pub fn paging(tree: &Tree, url: &Url, reading: Reading) -> Paging {
 
 /// Where a walk goes on from this page; `None` when no link says so clearly.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
-    let node = next_node(tree, url, Reading::Onward)?;
-    link::resolve(&link::base(tree, url), tree.attribute(node, "href")?)
+    Way::default().on(tree, url)
 }
 
 /// The element whose post-back leads on, where no link does.
@@ -219,6 +221,11 @@ fn in_pager(tree: &Tree, node: NodeId) -> bool {
 /// Calendars and picture shows have next links of their own.
 fn in_other_widget(tree: &Tree, node: NodeId) -> bool {
     tree.ancestors(node).take(WIDGET_LEVELS).any(|it| words::is_other_widget(tree, it))
+}
+
+/// Is the target in the same list, and not before this page?
+fn leads_on_in_list(url: &Url, target: &Url) -> bool {
+    same_list(url, target) && !series::leads_back(url, target)
 }
 
 /// Does the address look like the same list, further on: the same path but for numbers, or the same path and other numbers in

@@ -4,6 +4,7 @@ mod ask;
 mod submit;
 mod login;
 mod follow;
+mod course;
 mod paginate;
 mod details;
 mod for_each;
