@@ -106,8 +106,13 @@ struct Walked {
     remark: Option<String>,
 }
 
-/// Walks as a run would, with a secret named `key` whose value is `hush-hush`.
-async fn walk_as(task: &Task, script: &str, guard: Guard) -> Walked {
+/// Walks as a run would, with a secret named `key` whose value is `hush-hush`. Answers how it went, and what is remarked.
+async fn walk_with(
+    task: &Task,
+    script: &str,
+    guard: Guard,
+    observer: &mut dyn Observer,
+) -> (Result<(), Trouble>, Option<String>) {
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = BTreeMap::from([("key".to_owned(), "hush-hush".to_owned())]);
     let (files, deadline) = (BTreeMap::new(), Instant::now() + Duration::from_secs(60));
@@ -120,13 +125,15 @@ async fn walk_as(task: &Task, script: &str, guard: Guard) -> Walked {
         deadline,
         seat: Seat::default(),
     };
-    let session = session_with(task, guard);
-    let mut seen = Seen::default();
     let today = Utc::now().date_naive();
-    let mut walker = Walker::new(&order, session, &mut seen, today);
+    let mut walker = Walker::new(&order, session_with(task, guard), observer, today);
     let result = if script.steps.is_empty() { walker.run_default().await } else { walker.run(&script.steps).await };
-    let remark = walker.remark.take();
-    drop(walker);
+    (result, walker.remark.take())
+}
+
+async fn walk_as(task: &Task, script: &str, guard: Guard) -> Walked {
+    let mut seen = Seen::default();
+    let (result, remark) = walk_with(task, script, guard, &mut seen).await;
     Walked { result, seen, remark }
 }
 

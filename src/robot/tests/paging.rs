@@ -1,7 +1,15 @@
 //! Inputs 33 to 36: lists without end, links that lead astray, and text that would like to be obeyed.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc;
+use std::time::Duration;
+
 use super::server::{Act, Server};
-use super::{PLAIN, Walked, task, walk};
+use super::{PLAIN, PUBLIC, Walked, guard, task, walk, walk_with};
+use crate::model::{Page, Script, TraceLine};
+use crate::page::Tree;
+use crate::robot::{Observer, RecordLink};
 
 /// A list page whose next link is this.
 fn list(n: usize, next: &str) -> Act {
@@ -80,4 +88,63 @@ async fn input_36_what_a_terminal_would_obey_stays_out_of_sentences_and_traces()
     for text in [said.as_str()].into_iter().chain(walked.seen.trace.lines()) {
         assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
     }
+}
+
+/// Waits on the second page until the third is asked for: on the first there is no connection yet that could be written to.
+struct Patient {
+    asked: mpsc::Receiver<String>,
+    was_asked_ahead: Option<bool>,
+}
+
+impl Observer for Patient {
+    fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)]) -> usize {
+        if page.meta.url.query() == Some("page=2") {
+            let third = |asked: &String| asked.contains("page=3");
+            let patience = Duration::from_secs(10);
+            let heard = std::iter::from_fn(|| self.asked.recv_timeout(patience).ok()).find(third);
+            self.was_asked_ahead = Some(heard.is_some());
+        }
+        1
+    }
+
+    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+        Ok(Vec::new())
+    }
+
+    fn detail(&mut self, _record: usize, _page: &Page, _tree: &Tree) {}
+
+    fn save(&mut self, _page: &Page, _name: &str) {}
+
+    fn trace(&mut self, _line: TraceLine) {}
+}
+
+/// A list of three pages over one kept connection; says what it is asked for.
+fn three_pages() -> (SocketAddr, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind((PUBLIC, 0)).expect("loopback has a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let (say, asked) = mpsc::channel();
+    std::thread::spawn(move || {
+        let Ok((stream, _)) = listener.accept() else { return };
+        let mut lines = BufReader::new(&stream).lines();
+        for n in 1..=3 {
+            let Some(Ok(first)) = lines.next() else { return };
+            lines.by_ref().find(|line| line.as_ref().map_or(true, String::is_empty));
+            let next = if n < 3 { format!("<a rel=next href='/?page={}'>Next</a>", n + 1) } else { String::new() };
+            let body = format!("<ul><li>Thing {n}</li></ul>{next}");
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", body.len());
+            let _ = say.send(first);
+            let _ = (&stream).write_all((head + &body).as_bytes());
+        }
+    });
+    (address, asked)
+}
+
+#[tokio::test]
+async fn the_next_page_is_asked_for_before_the_rows_are_read() {
+    let (address, asked) = three_pages();
+    let plain = PLAIN.replace("http://public.test/", &format!("http://public.test:{}/?page=1", address.port()));
+    let mut patient = Patient { asked, was_asked_ahead: None };
+    let task = task(&plain);
+    walk_with(&task, "", guard(&task, &Script::default()), &mut patient).await.0.expect("three pages");
+    assert_eq!(patient.was_asked_ahead, Some(true));
 }

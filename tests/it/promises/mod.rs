@@ -14,6 +14,7 @@ mod writer;
 mod p01_p02_kill;
 mod p03_power_cut;
 mod p04_disk_full;
+mod p05_bad_rows;
 mod p06_damage;
 mod p08_restart;
 mod p09_missed;
