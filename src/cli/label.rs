@@ -34,15 +34,8 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 pub struct Args {
     /// The task; without one, all that wait for a person, worst first
     task: Option<String>,
-    /// Take this candidate without asking
-    #[arg(long, value_name = "K")]
-    pick: Option<usize>,
-    /// Names for the candidate's columns, in order, separated by commas; `-` leaves one out
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    names: Option<Vec<String>>,
-    /// Ask nothing: the first candidate, with the names that are proposed
-    #[arg(long)]
-    yes: bool,
+    #[command(flatten)]
+    picked: Picked,
     /// Show the candidates as JSON and change nothing
     #[arg(long)]
     json: bool,
@@ -57,6 +50,20 @@ pub struct Args {
     no_run: bool,
     #[command(flatten)]
     help: HelpArgs,
+}
+
+/// What a person has chosen without being asked.
+#[derive(clap::Args)]
+pub struct Picked {
+    /// Take this candidate without asking
+    #[arg(long, value_name = "K")]
+    pick: Option<usize>,
+    /// Names for the candidate's columns, in order, separated by commas; `-` leaves one out
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    names: Option<Vec<String>>,
+    /// Ask nothing: the first candidate, with the names that are proposed
+    #[arg(long)]
+    yes: bool,
 }
 
 impl From<SuperviseError> for Complaint {
@@ -84,26 +91,49 @@ pub fn run(config: &Config, args: Args) -> Done {
         return set_aside(config, &name, args.accept, args.json);
     }
     let folder = task_folder(config, &name)?;
-    let mut proposal = supervise::propose(config, &folder, &args.help.said(args.pick))?;
+    let mut proposal = supervise::propose(config, &folder, &args.help.said(args.picked.pick))?;
     if args.json {
         out::json(&as_json(&proposal));
         return Ok(exit::DONE);
     }
-    let choice = match (args.pick, args.names, args.yes) {
+    match chosen(config, &mut proposal, &folder, args.picked)? {
+        Some(choice) => accept(config, &folder, &proposal, &choice, args.no_run),
+        None => rightly_empty(&folder),
+    }
+}
+
+/// As [`run`], of a task that was just made and is not to be run yet.
+pub fn choose(config: &Config, name: &TaskName, picked: Picked, help: &HelpArgs) -> Done {
+    let folder = task_folder(config, name)?;
+    let mut proposal = supervise::propose(config, &folder, &help.said(picked.pick))?;
+    match chosen(config, &mut proposal, &folder, picked)? {
+        Some(choice) => accept(config, &folder, &proposal, &choice, true),
+        None => rightly_empty(&folder),
+    }
+}
+
+/// The list that a person wants, asked where need be; none: it is rightly empty.
+fn chosen(
+    config: &Config,
+    proposal: &mut Proposal,
+    folder: &TaskFolder,
+    picked: Picked,
+) -> Result<Option<Choice>, Complaint> {
+    let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
             Choice { pick: index(pick.unwrap_or(1))?, names: names.iter().map(|it| named(it)).collect(), seconds: None }
         }
-        (Some(pick), None, _) => proposed(&proposal, index(pick)?)?,
-        (None, None, true) => proposed(&proposal, 0)?,
-        (None, None, false) => match ask(config, &mut proposal, &folder)? {
+        (Some(pick), None, _) => proposed(proposal, index(pick)?)?,
+        (None, None, true) => proposed(proposal, 0)?,
+        (None, None, false) => match ask(config, proposal, folder)? {
             Answer::Chosen(choice) => choice,
-            Answer::Empty => return rightly_empty(&folder),
+            Answer::Empty => return Ok(None),
             Answer::Skipped | Answer::Undo | Answer::Quit => {
                 return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed"));
             }
         },
     };
-    accept(config, &folder, &proposal, &choice, args.no_run)
+    Ok(Some(choice))
 }
 
 fn accept(config: &Config, folder: &TaskFolder, proposal: &Proposal, choice: &Choice, no_run: bool) -> Done {

@@ -1,5 +1,6 @@
 //! Everything a person types. One file a verb.
 
+mod add;
 mod alert;
 mod candidates;
 mod curl2robot;
@@ -47,6 +48,7 @@ use crate::taskdir::TaskFolder;
 const EXAMPLES: &str = "\
 Examples:
   pieme demo                       a practice site, two tasks on it, and the daemon, in a scratch folder
+  pieme add https://example.org/x  a task of that page: choose the list, name its columns
   pieme status                     how every task stands, worst first, and what to type next
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
@@ -70,6 +72,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     Demo(demo::Args),
+    Add(add::Args),
     Status(status::Args),
     Run(run::Args),
     Pause(pause::Args),
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
     let config = cli.config.as_deref();
     let code = match cli.verb {
         Verb::Demo(args) => demo::run(args),
+        Verb::Add(args) => with_config(config, |it| add::run(it, args)),
         Verb::Status(args) => status::run(config, args),
         Verb::Run(args) => with_config(config, |it| run::run(it, args)),
         Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),

@@ -4,6 +4,7 @@
 
 mod stage;
 
+mod add;
 mod alerts;
 mod apps;
 mod architecture;

@@ -53,7 +53,8 @@ pub fn run(config: &Config, args: &Args) -> Done {
 fn one(config: &Config, args: &Args, name: &TaskName) -> Result<Answer, Complaint> {
     let folder = task_folder(config, name)?;
     let mut proposal = supervise::propose(config, &folder, &args.help.said(None))?;
-    let answer = if args.yes { Answer::Chosen(proposed(&proposal, 0)?) } else { ask(config, &mut proposal, &folder)? };
+    let answer =
+        if args.picked.yes { Answer::Chosen(proposed(&proposal, 0)?) } else { ask(config, &mut proposal, &folder)? };
     match &answer {
         Answer::Chosen(choice) => drop(accept(config, &folder, &proposal, choice, args.no_run)?),
         Answer::Empty => drop(rightly_empty(&folder)?),
