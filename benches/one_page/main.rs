@@ -26,7 +26,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve"] => server::serve(),
-        ["bare", port] => bare::crawl(port.parse().expect("a port")),
+        ["bare", port] => bare::crawl(port.parse().expect("a port"), 1),
         ["measure", "bare", port] => measure(|| {
             let done = this().args(["bare", port]).stdout(Stdio::null()).status();
             assert!(done.is_ok_and(|it| it.success()), "the bare program is done");
