@@ -47,6 +47,8 @@ pub enum Event {
     Request(control::Request, control::Replies),
     /// A run has ended, or could not even begin.
     Ended(TaskName, Option<runner::End>),
+    /// Rows were accepted, dropped or brought back at a person's word.
+    Resorted(TaskName),
     /// SIGHUP: look at everything again.
     Reload,
     /// SIGTERM or SIGINT: take no new work, let the children finish for a while.

@@ -5,6 +5,7 @@ use chrono::Utc;
 use crate::model::TaskName;
 use crate::store::Resort;
 
+use super::Event;
 use super::control::{Replies, Reply};
 use super::service::Service;
 
@@ -17,11 +18,13 @@ impl Service {
             .and_then(|it| it.good.as_ref())
             .map(|it| it.task.data.key.clone())
             .unwrap_or_default();
-        let keeper = self.runner.keeper.clone();
+        let (keeper, events) = (self.runner.keeper.clone(), self.events.clone());
         tokio::spawn(async move {
             tracing::info!(%task, "asked to {what:?} rows");
             let name = task.clone();
             let done = keeper.ask(move |store| store.resort(&name, what, &key, Utc::now())).await;
+            // The task may be well again by it, and its people want to know; the loop is gone only when the daemon is.
+            let _ = events.send(Event::Resorted(task)).await;
             // Whoever asked may have gone.
             let _ = replies.send(match done {
                 Ok(Some(verdict)) => Reply::Ended(verdict),

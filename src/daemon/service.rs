@@ -244,6 +244,7 @@ impl Service {
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
+            Event::Resorted(task) => self.look_for_news(Which::One(task)),
             Event::Stop => self.stop(),
         }
         self.start_waiting();

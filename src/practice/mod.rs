@@ -11,6 +11,7 @@ mod new;
 mod html;
 mod catalogue;
 mod visitors;
+mod moods;
 pub mod ways;
 mod bad;
 mod script;
@@ -24,6 +25,8 @@ use tokio::sync::oneshot;
 use url::Url;
 
 use routes::Shop;
+
+pub use moods::Mood;
 
 /// Who may log in at the practice site.
 pub const USER: &str = "demo";
@@ -63,6 +66,11 @@ impl Site {
     /// Shows the same data in other tags, other classes, another nesting and another order.
     pub fn set_redesign(&self, on: bool) {
         self.shop.set_redesign(on);
+    }
+
+    /// From now on the list is shown, or what a bad day shows in its place.
+    pub fn set_mood(&self, mood: Mood) {
+        self.shop.set_mood(mood);
     }
 
     /// How many of them were answered with 304: the robot has the page already.

@@ -1,8 +1,8 @@
 //! Which address shows what, and the state behind it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::{Form, Path, Query, Request, State};
@@ -12,6 +12,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 
+use super::moods::Mood;
 use super::pages::{self, View};
 use super::visitors::{Club, Visitor, Visitors};
 use super::{PASSWORD, USER, bad, catalogue, script, ways};
@@ -20,6 +21,7 @@ use super::{PASSWORD, USER, bad, catalogue, script, ways};
 #[derive(Default)]
 pub struct Shop {
     redesign: AtomicBool,
+    mood: Mutex<Mood>,
     price_calls: AtomicU32,
     requests: AtomicU64,
     unchanged: AtomicU64,
@@ -30,6 +32,14 @@ pub struct Shop {
 impl Shop {
     pub fn set_redesign(&self, on: bool) {
         self.redesign.store(on, Ordering::SeqCst);
+    }
+
+    pub fn set_mood(&self, mood: Mood) {
+        *self.mood.lock().expect("nobody panics with it") = mood;
+    }
+
+    fn mood(&self) -> Mood {
+        *self.mood.lock().expect("nobody panics with it")
     }
 
     pub fn requests(&self) -> u64 {
@@ -100,8 +110,9 @@ struct ListQuery {
 }
 
 async fn products(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
-    let page = pages::products(&shop.view(&headers), query.category, query.page.unwrap_or(1));
-    unless_known(&shop, &headers, page)
+    let view = shop.view(&headers);
+    let page = pages::products(&view, query.category, query.page.unwrap_or(1));
+    shop.mood().instead(&view, &page).unwrap_or_else(|| unless_known(&shop, &headers, page))
 }
 
 /// The page with its tag, or only the word that it is still the same.

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
 mod stage;
+mod terminal;
 
 mod add;
 mod alerts;
@@ -19,6 +20,7 @@ mod json;
 mod manners;
 mod monitor;
 mod promises;
+mod redesign;
 mod robot;
 mod runs;
 mod samples;

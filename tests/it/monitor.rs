@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use super::stage::Stage;
+use super::terminal::typed;
 
 /// A site of one page, which says what it is told to.
 pub struct Page {
@@ -184,33 +185,20 @@ fn rows_that_were_kept_aside_can_be_accepted_or_dropped() {
     assert_eq!(stage.pieme(&["label", "hotels", "--accept"]).code, 1, "nothing is kept aside any more");
 }
 
-/// Types into `pieme label` at a terminal; what it showed.
-fn typed(stage: &Stage, keys: &str) -> String {
-    let command = format!("{} --config {} label", env!("CARGO_BIN_EXE_pieme"), stage.path("config.toml").display());
-    let mut script = std::process::Command::new("script")
-        .args(["-qec", &command, "/dev/null"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("script (util-linux) gives us a terminal");
-    script.stdin.take().expect("it is piped").write_all(keys.as_bytes()).expect("it reads");
-    String::from_utf8_lossy(&script.wait_with_output().expect("it ends").stdout).into_owned()
-}
-
 #[test]
 fn the_queue_is_worked_off_with_one_key_a_task() {
     let (stage, page) = labelled();
     let before = rows(&stage);
     page.say(&cards(&NAMES));
     assert_eq!(run(&stage), "quarantined layout");
-    let shown = typed(&stage, "s\n");
+    let shown = typed(&stage, &["label"], "s\n");
     assert!(shown.contains("12 rows before") && shown.contains("12 rows now"), "{shown}");
     assert_eq!(stage.state("hotels"), "quarantined", "skipped");
-    let shown = typed(&stage, "\n");
+    let shown = typed(&stage, &["label"], "\n");
     assert_eq!(stage.state("hotels"), "ok", "{shown}");
     assert_eq!(rows(&stage), before, "Enter was enough");
     assert!(stage.read("tasks/hotels/labels.toml").contains("seconds = "), "the person's time is written down");
-    assert!(typed(&stage, "").contains("No task waits for a person."));
+    assert!(typed(&stage, &["label"], "").contains("No task waits for a person."));
 }
 
 #[test]
@@ -218,7 +206,7 @@ fn a_person_may_say_that_a_list_is_rightly_empty() {
     let (stage, page) = labelled();
     page.say(&cards(&NAMES));
     run(&stage);
-    typed(&stage, "x\n");
+    typed(&stage, &["label"], "x\n");
     assert!(stage.read("tasks/hotels/task.toml").contains("allow_empty = true"));
     page.say(&framed("<p>Welcome.</p>"));
     assert_eq!(run(&stage), "empty no-results");

@@ -1,6 +1,6 @@
 //! Alerts, from a run that fails to the one who is told; and the figures beside them.
 
-mod listeners;
+pub mod listeners;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
