@@ -49,7 +49,7 @@ fn crash_once_more(before: usize) -> usize {
     stage.wait_for("its end", || stage.status(POISON)["fails"] == before + 1);
     let slot: DateTime<Utc> =
         stage.sql("SELECT max(slot) FROM _runs WHERE task = 'poison'").parse().expect("the slot that was made up");
-    let until = slot + TimeDelta::seconds(HOUR * (1 << (before - 1)).min(24));
+    let until = slot + pause(before + 1);
 
     let mut violations = 0;
     let mut must = |holds: bool, what: &str| {
@@ -76,25 +76,31 @@ fn crash_once_more(before: usize) -> usize {
     violations
 }
 
+/// How long a task is left alone after so many crashes in a row.
+fn pause(crashes: usize) -> TimeDelta {
+    let hours = if crashes < 3 { 1 } else { (1 << (crashes - 2)).min(24) };
+    TimeDelta::seconds(HOUR * hours)
+}
+
 fn next(stage: &Stage) -> Option<DateTime<Utc>> {
     stage.status(POISON)["next"].as_str()?.parse().ok()
 }
 
-/// As if it had crashed in each of the last hours; the next run is due.
+/// As if it had crashed so often, an hour apart; it was left alone for as long as that asks for, and the next run is due.
 fn remember_crashes(stage: &Stage, count: usize) {
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
     let file = File::options().append(true).open(stage.path("tasks/poison/task.toml")).expect("its task.toml");
     file.set_modified(yesterday).expect("an old file");
     std::fs::create_dir_all(stage.path("state")).expect("a state folder");
     let mut store = Store::open(&stage.path("state/pieme.db")).expect("a new store");
-    let last = Utc::now() - TimeDelta::seconds(HOUR + 60);
+    let last = Utc::now() - pause(count) - TimeDelta::seconds(60);
     for ago in (0..count).rev() {
         let slot = last - TimeDelta::seconds(HOUR * ago as i64);
         let row = crash(slot);
         store.begin_run(&row.start).expect("begun");
         store.end_run(row.start.run, &Verdict::failed(Failure::Crash, "killed"), slot).expect("ended");
     }
-    store.set_next_due(&name(), Some(last + TimeDelta::seconds(HOUR))).expect("promised");
+    store.set_next_due(&name(), Some(last + pause(count))).expect("promised");
 }
 
 /// A day of a task that always crashes, as the clock would run it: how often it was tried, and how often too often.
