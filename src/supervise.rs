@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
+use crate::extract::{Shape, ShapeError};
 use crate::induce::adjust::Adjust;
 use crate::induce::finish::{Finish, one_of};
 use crate::induce::help::{Block, Help, HelpError};
@@ -13,6 +14,7 @@ use crate::induce::repair::repair;
 use crate::induce::template::Template;
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::{Column, Outcome, PageMeta, PastRun, Quarantine, Row, RunId, Table, TaskName};
+use crate::normalise::{Hints, infer};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
 use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
@@ -69,6 +71,8 @@ pub enum SuperviseError {
     Help(#[from] HelpError),
     #[error("the stored page is damaged: {0}")]
     Page(std::io::Error),
+    #[error("task.toml: {0}; {hint}", hint = .0.hint)]
+    Shape(#[from] ShapeError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -263,6 +267,38 @@ impl Proposal {
         Ok(())
     }
 
+    /// The columns as task.toml will have them: those that it knows stay as a person wrote them, with those made of them; the
+    /// others get the type that their values have.
+    fn columns(
+        &self,
+        folder: &TaskFolder,
+        candidate: &Candidate,
+        names: &[Option<String>],
+    ) -> Result<Vec<Column>, SuperviseError> {
+        let tree = tree(folder, &self.page, &self.body);
+        let lang = tree.elements("html").next().and_then(|html| tree.attribute(html, "lang"));
+        let zone = folder.task.schedule.timezone;
+        let hints = Hints::new(zone, self.page.fetched_at, Some(&self.page.url), lang);
+        let before = Shape::new(&folder.task.columns)?;
+        let mut columns = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let known = folder.task.columns.iter().find(|column| column.name == *name);
+            columns.push(known.cloned().unwrap_or_else(|| {
+                let is_shown = candidate.template.variants.iter().any(|variant| variant.reads_text(at));
+                let values = candidate.table.rows.iter().filter_map(|row| row.cells.get(at)?.as_deref());
+                Column { kind: infer::column(values, is_shown, &hints), ..Column::text(name) }
+            }));
+        }
+        for (column, sources) in before.derived() {
+            let has = |name: &str| columns.iter().any(|it: &Column| it.name == name);
+            if sources.iter().all(|source| has(source)) && !has(&column.name) {
+                columns.push(column.clone());
+            }
+        }
+        Ok(columns)
+    }
+
     /// Writes the choice into the task's folder: template, columns, labels and samples.
     pub fn accept(&self, folder: &TaskFolder, choice: &Choice, now: DateTime<Utc>) -> Result<(), SuperviseError> {
         let most = self.candidates.len();
@@ -278,7 +314,8 @@ impl Proposal {
             }
         }
         let kept: Vec<String> = names.iter().flatten().cloned().collect();
-        let columns: Vec<Column> = kept.iter().map(|name| column(folder, name)).collect();
+        let columns = self.columns(folder, &candidate, &names)?;
+        let shape = Shape::new(&columns)?;
         let mut labels = taskdir::read_labels(&folder.dir)?;
         labels.labels.push(Label {
             when: now,
@@ -302,7 +339,7 @@ impl Proposal {
         } else {
             taskdir::clear_samples(&folder.dir)?;
         }
-        taskdir::write_sample(&folder.dir, sample, &self.body, &under_names(&candidate.table, &names))?;
+        taskdir::write_sample(&folder.dir, sample, &self.body, &shape.apply(under_names(&candidate.table, &names)))?;
         taskdir::write_template(&folder.dir, &template.to_json())?;
         Ok(())
     }
@@ -335,12 +372,6 @@ fn one_column_a_name(candidate: &Candidate, names: &[Option<String>]) -> (Candid
         }
     }
     (candidate, names)
-}
-
-/// A column that the task knows already keeps what a person wrote about it.
-fn column(folder: &TaskFolder, name: &str) -> Column {
-    let known = folder.task.columns.iter().find(|column| column.name == name);
-    known.cloned().unwrap_or_else(|| Column::text(name))
 }
 
 /// The rows as the person will see them: the columns that were kept, under their names.

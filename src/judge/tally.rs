@@ -42,6 +42,13 @@ impl Tally {
         }
     }
 
+    /// A text of this column has no value of the column's type: it counts as if it were not there.
+    pub fn unread(&mut self, column: usize) {
+        if let Some(column) = self.columns.get_mut(column) {
+            column.unread += 1;
+        }
+    }
+
     pub fn figures(&self) -> Vec<ColumnFigures> {
         let counted = self.columns.iter().zip(&self.different);
         counted.map(|(column, it)| ColumnFigures { different: it.len() as u64, ..column.clone() }).collect()

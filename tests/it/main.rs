@@ -27,3 +27,4 @@ mod step;
 mod store;
 mod taskdir;
 mod trouble;
+mod values;
