@@ -22,6 +22,8 @@ use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken,
 /// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
 const CARRY_MIN_VALUES: usize = 2;
 const CARRY_MIN_SHARE: f64 = 0.3;
+/// Texts of a column that are compared with all others.
+const COMPARED_TEXTS: usize = 100;
 /// Published rows that names are carried over from.
 const COMPARED_ROWS: u64 = 1_000;
 /// Runs that are looked through for a page to learn from.
@@ -36,6 +38,8 @@ pub struct Proposal {
     pub candidates: Vec<Candidate>,
     /// The published rows, to compare with.
     pub last_good: Option<Table>,
+    /// Columns that task.toml cuts or joins, each with the published columns that come of it.
+    made: Vec<(String, Vec<String>)>,
     /// What a person said that the candidates follow: now, or earlier and still true of this page.
     pub said: Help,
     /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
@@ -91,6 +95,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
+    let made = Shape::new(&folder.task.columns)?.made_of_slots();
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
     let (candidates, said) = if help.only_finishes() {
         let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
@@ -99,7 +104,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
             && said.is_empty()
             && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
         {
-            return Ok(Proposal { run, page, candidates, last_good, said, repairs: true, body });
+            return Ok(Proposal { run, page, candidates, last_good, made, said, repairs: true, body });
         }
         if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
     } else {
@@ -108,7 +113,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
-    Ok(Proposal { run, page, candidates, last_good, said, repairs: false, body })
+    Ok(Proposal { run, page, candidates, last_good, made, said, repairs: false, body })
 }
 
 /// Where the page no longer looks like its template: the list found again by the last good rows. A template that nobody has
@@ -242,11 +247,16 @@ impl Proposal {
         }
         let Some(old) = self.last_good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
         let carried = carry_over(old, &candidate.table);
-        if !carried.is_empty() {
+        let sources = sources(old, &candidate.table, &self.made);
+        if !carried.is_empty() || !sources.is_empty() {
             // What was published before is what is wanted again; nothing more, nothing less.
             names.fill(None);
-            for (new, old_column) in carried {
+            let is_made = |name: &String| self.made.iter().any(|(_, made)| made.contains(name));
+            for (new, old_column) in carried.into_iter().filter(|(_, column)| !is_made(&old.columns[*column])) {
                 names[new] = Some(old.columns[old_column].clone());
+            }
+            for (new, name) in sources {
+                names[new] = Some(name);
             }
         }
         names
@@ -388,6 +398,36 @@ fn first_row(table: &Table) -> String {
     cells.unwrap_or_default().join(" | ").chars().take(200).collect()
 }
 
+/// Columns of the page that task.toml cuts or joins are not published as they stand there: which new column is each of them, by
+/// the texts that were made of it.
+fn sources(old: &Table, new: &Table, made: &[(String, Vec<String>)]) -> Vec<(usize, String)> {
+    let texts = |table: &Table, column: usize| -> Vec<String> {
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(column)?.clone());
+        cells.filter(|text| !text.is_empty()).take(COMPARED_TEXTS).collect()
+    };
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (name, outcomes) in made {
+        let columns = (0..old.columns.len()).filter(|&column| outcomes.contains(&old.columns[column]));
+        let before: Vec<Vec<String>> = columns.map(|column| texts(old, column)).collect();
+        let likeness = |column: usize| {
+            let now = texts(new, column);
+            let has = |text: &String| {
+                let holds = |old: &String| text.contains(old.as_str()) || old.contains(text.as_str());
+                before.iter().all(|column| column.iter().any(holds))
+            };
+            let shared = now.iter().filter(|text| has(text)).count();
+            let is_enough = shared >= CARRY_MIN_VALUES && shared as f64 >= now.len() as f64 * CARRY_MIN_SHARE;
+            // The shortest that has it all: a whole row's text holds everything.
+            (is_enough && !before.is_empty())
+                .then(|| (shared, std::cmp::Reverse(now.iter().map(String::len).sum::<usize>())))
+        };
+        let free = (0..new.columns.len()).filter(|column| found.iter().all(|(taken, _)| taken != column));
+        let best = free.filter_map(|column| Some((likeness(column)?, column))).max();
+        found.extend(best.map(|(_, column)| (column, name.clone())));
+    }
+    found
+}
+
 /// Pairs (new column, old column) that share the most values, each used once.
 fn carry_over(old: &Table, new: &Table) -> Vec<(usize, usize)> {
     let values = |table: &Table, column: usize| -> HashSet<String> {
@@ -450,6 +490,17 @@ mod tests {
         let learned = table(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
         let names = [Some("price".to_owned()), None, Some("name".to_owned())];
         assert_eq!(under_names(&learned, &names), table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]]));
+    }
+
+    #[test]
+    fn a_column_that_is_cut_is_found_again_by_its_pieces() {
+        let old = table(&["book", "author", "price"], &[&["Emma", "Austen", "5"], &["Ulysses", "Joyce", "7"]]);
+        let new = table(
+            &["c1", "c2", "c3"],
+            &[&["Ulysses by Joyce, 7", "7", "Ulysses by Joyce"], &["Emma by Austen, 5", "5", "Emma by Austen"]],
+        );
+        let made = [("line".to_owned(), vec!["book".to_owned(), "author".to_owned()])];
+        assert_eq!(sources(&old, &new, &made), [(2, "line".to_owned())]);
     }
 
     #[test]

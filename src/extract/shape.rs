@@ -106,6 +106,26 @@ impl Shape {
         each.collect()
     }
 
+    /// Slots that do not come out as they are: their names, and the columns that come of them.
+    pub fn made_of_slots(&self) -> Vec<(String, Vec<String>)> {
+        let mut made = Vec::new();
+        for (at, column) in self.columns.iter().enumerate() {
+            if column.join.is_some() || self.maker(&column.name).is_some() {
+                continue;
+            }
+            let pieces = self.cuts[at].as_ref().map_or(vec![column.name.clone()], |cut| cut.names.clone());
+            let joined_into = |name: &String| {
+                let into = self.columns.iter().find(|it| it.join.as_ref().is_some_and(|names| names.contains(name)));
+                into.map_or(name.clone(), |it| it.name.clone())
+            };
+            let outcomes: Vec<String> = pieces.iter().map(joined_into).collect();
+            if outcomes != [column.name.clone()] || self.cuts[at].is_some() {
+                made.push((column.name.clone(), outcomes));
+            }
+        }
+        made
+    }
+
     /// Columns that are gone from the result, since others are made of them.
     pub fn is_gone(&self, name: &str) -> bool {
         let is_joined = self.columns.iter().flat_map(|it| it.join.iter().flatten()).any(|it| it == name);

@@ -27,6 +27,10 @@ impl Tally {
         }
     }
 
+    pub fn is_named(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     pub fn add(&mut self, cells: &[Option<String>]) {
         for ((column, different), cell) in self.columns.iter_mut().zip(&mut self.different).zip(cells) {
             let Some(value) = cell.as_deref().map(str::trim).filter(|value| !value.is_empty()) else { continue };

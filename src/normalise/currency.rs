@@ -125,6 +125,7 @@ fn by_word(word: &str, has_dot: bool, hints: &Hints<'_>) -> Option<String> {
     let code = match word.to_lowercase().as_str() {
         "euro" | "euros" | "eur" | "eura" | "евро" | "ευρώ" => "EUR",
         "dollar" | "dollars" | "usd" => "USD",
+        "cnd" | "cdn" => "CAD",
         "gbp" | "pounds" => "GBP",
         "chf" | "sfr" => "CHF",
         "fr" if has_dot => "CHF",

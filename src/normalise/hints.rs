@@ -59,8 +59,8 @@ impl<'a> Hints<'a> {
     }
 }
 
-/// A page without a country is taken for American when it is in English or says no language: of the corpus's 14 such pages
-/// with dates all in digits, every one that can be told has the month first.
+/// A page without a country is taken for American when it is in English or says no language: the five such sites of the corpus
+/// whose dates can be told all have the month first.
 fn order(language: Option<&str>, region: Option<&str>) -> Order {
     let is_american = match (language, region) {
         (_, Some(region)) => MONTH_FIRST.contains(&region),

@@ -181,8 +181,10 @@ impl Harvest {
             self.similarity = Some(extraction.similarity);
             self.likeness = Some(extraction.likeness);
         }
-        let are_texts = self.shape.carried(&extract::shown_texts(reader.template()).collect::<Vec<_>>());
-        self.tally.name(table.columns.iter().cloned().zip(are_texts));
+        if !self.tally.is_named() {
+            let are_texts = self.shape.carried(&extract::shown_texts(reader.template()).collect::<Vec<_>>());
+            self.tally.name(table.columns.iter().cloned().zip(are_texts));
+        }
         self.columns = table.columns;
         self.columns.extend(self.with.iter().cloned());
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());

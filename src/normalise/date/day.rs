@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 
 use super::super::{Hints, Unread};
 use super::tokens::Tokens;
-use super::{Day, names, nearest_year};
+use super::{When, names, nearest_year};
 
 /// Which of day and month comes first where a date is all digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,15 @@ pub enum Order {
 /// Two digits of a year are of 1970 to 2069.
 const CENTURY_TURNS: u32 = 70;
 
-type Seen = Result<(Day, bool), Unread>;
+/// Reads a day that begins at a token.
+type Reader = fn(&Tokens, usize, &Hints<'_>) -> Option<Reading>;
+/// A number and how many digits it has.
+type Digits = (u32, usize);
+type Seen = Result<(When, bool), Unread>;
 
 /// The first day in the text, which is marked, and whether it can be nothing else.
 pub fn find(tokens: &mut Tokens, hints: &Hints<'_>) -> Seen {
-    let readers: [fn(&Tokens, usize, &Hints<'_>) -> Option<Reading>; 4] = [ideographs, digits, by_name, month_of_year];
+    let readers: [Reader; 4] = [ideographs, digits, by_name, month_of_year];
     for reader in readers {
         for at in 0..tokens.len() {
             if let Some(reading) = reader(tokens, at, hints) {
@@ -34,14 +38,14 @@ pub fn find(tokens: &mut Tokens, hints: &Hints<'_>) -> Seen {
 
 /// What was read, from where to where; no day where there is no such one.
 struct Reading {
-    day: Option<Day>,
+    day: Option<When>,
     is_sure: bool,
     from: usize,
     to: usize,
 }
 
-fn ymd(year: i32, month: u32, day: u32) -> Option<Day> {
-    NaiveDate::from_ymd_opt(year, month, day).map(Day::Day)
+fn ymd(year: i32, month: u32, day: u32) -> Option<When> {
+    NaiveDate::from_ymd_opt(year, month, day).map(When::Day)
 }
 
 fn full_year(value: u32, digits: usize) -> Option<i32> {
@@ -73,22 +77,22 @@ fn ideographs(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> 
     let from = at - usize::from(era.is_some() && year.is_some());
     let month = tokens.number(month_at).filter(|_| unit(month_at + 1, &["月", "월"])).map(|(month, _)| month);
     let Some(month) = month else {
-        let day = Some(Day::Year(year?));
+        let day = Some(When::Year(year?));
         return Some(Reading { day, is_sure: true, from, to: month_at });
     };
     let day_at = month_at + 2;
     let day = tokens.number(day_at).filter(|_| unit(day_at + 1, &["日", "号", "일"])).map(|(day, _)| day);
     let (found, to) = match (year, day) {
         (Some(year), Some(day)) => (ymd(year, month, day), day_at + 2),
-        (Some(year), None) => (Some(Day::Month(year, month)).filter(|_| (1..=12).contains(&month)), day_at),
-        (None, Some(day)) => (nearest_year(month, day, hints).map(Day::Day), day_at + 2),
+        (Some(year), None) => (Some(When::Month(year, month)).filter(|_| (1..=12).contains(&month)), day_at),
+        (None, Some(day)) => (nearest_year(month, day, hints).map(When::Day), day_at + 2),
         (None, None) => return None,
     };
     Some(Reading { day: found, is_sure: true, from, to })
 }
 
 /// Three numbers with the same sign between them; before a year of four digits a blank will do.
-fn triple(tokens: &Tokens, at: usize) -> Option<([(u32, usize); 3], char, usize)> {
+fn triple(tokens: &Tokens, at: usize) -> Option<([Digits; 3], char, usize)> {
     let first = tokens.number(at)?;
     let sign = tokens.sign(at + 1).filter(|sign| matches!(sign, '.' | '/' | '-' | '–'))?;
     let second = tokens.number(at + 2).filter(|(_, digits)| *digits <= 2)?;
@@ -107,7 +111,7 @@ fn digits(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
         return Some(compact);
     }
     let Some(([first, second, third], sign, to)) = triple(tokens, at) else { return short(tokens, at, hints) };
-    let found = |day: Option<Day>| Some(Reading { day, is_sure: true, from: at, to });
+    let found = |day: Option<When>| Some(Reading { day, is_sure: true, from: at, to });
     if first.1 == 4 {
         let (year, month, day) = (full_year(first.0, 4)?, second.0, third.0);
         return (third.1 <= 2)
@@ -127,7 +131,7 @@ fn digits(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     })
 }
 
-/// 3.4. and 4/28: a day without its year.
+/// 3.4., 4/28, and 04-25 before a time: a day without its year.
 fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     let (first, first_digits) = tokens.number(at)?;
     let sign = tokens.sign(at + 1)?;
@@ -139,6 +143,8 @@ fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     let (order, is_sure, to) = match sign {
         '.' if is_dotted => (Order::DayFirst, true, at + 4),
         '/' if tokens.sign(at + 3) != Some('/') => (hints.order, false, at + 3),
+        // 04-25 16:35
+        '-' if tokens.is_used(at + 3) && first_digits + second_digits == 4 => (hints.order, true, at + 3),
         _ => return None,
     };
     let (day_first, month_first) = (nearest_year(second, first, hints), nearest_year(first, second, hints));
@@ -146,7 +152,7 @@ fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
         Order::DayFirst => day_first.or(month_first),
         Order::MonthFirst => month_first.or(day_first),
     };
-    day.map(|day| Reading { day: Some(Day::Day(day)), is_sure, from: at, to })
+    day.map(|day| Reading { day: Some(When::Day(day)), is_sure, from: at, to })
 }
 
 /// 20240403
@@ -192,7 +198,7 @@ fn by_name(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     let behind_at = skip(tokens, at + 1);
     let behind = tokens.number(behind_at);
     let year_of = |number: Option<(u32, usize)>| number.and_then(|(value, digits)| full_year(value, digits));
-    let reading = |day: Option<Day>, from: usize, to: usize| Some(Reading { day, is_sure: true, from, to });
+    let reading = |day: Option<When>, from: usize, to: usize| Some(Reading { day, is_sure: true, from, to });
     match (before, behind) {
         // 2024. április 3.
         (Some((from, year @ (_, 4))), Some((day, 1 | 2))) => {
@@ -200,17 +206,17 @@ fn by_name(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
         }
         (Some((from, (day, 1 | 2))), number) => match year_of(number) {
             Some(year) => reading(ymd(year, month, day), from, behind_at + 1),
-            None => reading(nearest_year(month, day, hints).map(Day::Day), from, at + 1),
+            None => reading(nearest_year(month, day, hints).map(When::Day), from, at + 1),
         },
         (None, Some((day, 1 | 2))) => {
             let year_at = past_the_time(tokens, skip(tokens, behind_at + 1));
             match year_of(tokens.number(year_at).filter(|(_, digits)| *digits == 4)) {
                 Some(year) => reading(ymd(year, month, day), at, year_at + 1),
-                None => reading(nearest_year(month, day, hints).map(Day::Day), at, behind_at + 1),
+                None => reading(nearest_year(month, day, hints).map(When::Day), at, behind_at + 1),
             }
         }
-        (None, year @ Some((_, 4))) => reading(Some(Day::Month(year_of(year)?, month)), at, behind_at + 1),
-        (Some((from, year @ (_, 4))), None) => reading(Some(Day::Month(year_of(Some(year))?, month)), from, at + 1),
+        (None, year @ Some((_, 4))) => reading(Some(When::Month(year_of(year)?, month)), at, behind_at + 1),
+        (Some((from, year @ (_, 4))), None) => reading(Some(When::Month(year_of(Some(year))?, month)), from, at + 1),
         _ => None,
     }
 }
@@ -229,7 +235,7 @@ fn month_of_year(tokens: &Tokens, at: usize, _: &Hints<'_>) -> Option<Reading> {
         _ => return None,
     };
     let year = full_year(year.0, 4).filter(|year| (1900..2100).contains(year) && (1..=12).contains(&month))?;
-    Some(Reading { day: Some(Day::Month(year, month)), is_sure: true, from: at, to: at + 3 })
+    Some(Reading { day: Some(When::Month(year, month)), is_sure: true, from: at, to: at + 3 })
 }
 
 /// 2009 is a year where a person says that it is a date; by itself it is a number.
@@ -239,7 +245,7 @@ fn year_alone(tokens: &mut Tokens) -> Seen {
     let year =
         tokens.number(at).filter(|(_, digits)| *digits == 4).and_then(|(value, digits)| full_year(value, digits));
     tokens.mark(at, at + 1);
-    year.map(|year| (Day::Year(year), false)).ok_or(Unread::NoDate)
+    year.map(|year| (When::Year(year), false)).ok_or(Unread::NoDate)
 }
 
 /// What a date all in digits can only be.

@@ -16,7 +16,7 @@ use tokens::Tokens;
 
 /// How exactly a text names a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Day {
+enum When {
     Year(i32),
     Month(i32, u32),
     Day(NaiveDate),
@@ -32,15 +32,15 @@ pub fn date(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
     let (day, mut is_sure) = match (found, &clock) {
         (Ok(found), _) => found,
         // A time alone is of the day on which the page was fetched.
-        (Err(Unread::NoDate), Some(_)) => (Day::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false),
+        (Err(Unread::NoDate), Some(_)) => (When::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false),
         (Err(why), _) => return Err(why),
     };
     is_sure &= tokens.is_used_up();
     let value = match (day, clock) {
-        (Day::Day(day), Some(clock)) => clock.on(day, hints),
-        (Day::Day(day), None) => day.format("%Y-%m-%d").to_string(),
-        (Day::Month(year, month), _) => format!("{year:04}-{month:02}"),
-        (Day::Year(year), _) => format!("{year:04}"),
+        (When::Day(day), Some(clock)) => clock.on(day, hints),
+        (When::Day(day), None) => day.format("%Y-%m-%d").to_string(),
+        (When::Month(year, month), _) => format!("{year:04}-{month:02}"),
+        (When::Year(year), _) => format!("{year:04}"),
     };
     Ok(Found { value: Value::Date(value), is_whole: is_sure })
 }

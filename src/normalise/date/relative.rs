@@ -4,7 +4,7 @@ use chrono::{Days, Duration, Months};
 
 use super::super::Hints;
 use super::tokens::{Token, Tokens};
-use super::{Day, moment_text};
+use super::{When, moment_text};
 
 /// Words for days, with their distance from today.
 const DAYS: &[(&str, i64)] = &[
@@ -176,8 +176,7 @@ const UNITS: &[(Unit, &[&str])] = &[
             "saat",
             "tun",
             "時",
-            "小时",
-            "小時",
+            "小",
             "시",
         ],
     ),
@@ -234,7 +233,7 @@ const WHOLE: &[(&str, Unit)] = &[
 ];
 
 /// A day by its word, which is marked.
-pub fn day(tokens: &mut Tokens, hints: &Hints<'_>) -> Option<Day> {
+pub fn day(tokens: &mut Tokens, hints: &Hints<'_>) -> Option<When> {
     let find = |at: usize| {
         let word = tokens.word(at)?;
         // i dag, i går
@@ -250,7 +249,7 @@ pub fn day(tokens: &mut Tokens, hints: &Hints<'_>) -> Option<Day> {
     let to = if tokens.word(to + 1) == Some("hui") { to + 2 } else { to };
     tokens.mark(from, to);
     let today = hints.fetched_at.with_timezone(&hints.zone).date_naive();
-    today.checked_add_signed(Duration::days(distance)).map(Day::Day)
+    today.checked_add_signed(Duration::days(distance)).map(When::Day)
 }
 
 /// A moment so long ago, as ISO 8601: to the second for hours and less, else a day.
@@ -269,10 +268,10 @@ pub fn moment(tokens: &mut Tokens, text: &str, hints: &Hints<'_>) -> Option<Stri
     if cue.is_none() && !is_french {
         return None;
     }
-    let (at, unit, count) = (0..tokens.len()).find_map(|at| span_at(tokens, at))?;
+    let (at, unit_at, unit, count) = (0..tokens.len()).find_map(|at| span_at(tokens, at))?;
     // What is further away belongs to something else.
     let from = cue.map_or(at.saturating_sub(3), |cue| cue.min(at));
-    let to = cue.map_or(at + 2, |cue| (cue + 1).max(at + 2));
+    let to = cue.map_or(unit_at, |cue| cue.max(unit_at)) + 1;
     if to - from > 6 {
         return None;
     }
@@ -297,15 +296,15 @@ pub fn moment(tokens: &mut Tokens, text: &str, hints: &Hints<'_>) -> Option<Stri
     day.map(|day| day.format("%Y-%m-%d").to_string())
 }
 
-/// A count and its unit: 3 hours, 30+ days, a day.
-fn span_at(tokens: &Tokens, at: usize) -> Option<(usize, Unit, u32)> {
+/// A count and its unit, with where they stand: 3 hours, 30+ days, a day.
+fn span_at(tokens: &Tokens, at: usize) -> Option<(usize, usize, Unit, u32)> {
     let count = match tokens.list.get(at)? {
         Token::Number { value, digits } if *digits <= 4 => *value,
         Token::Word(word) if ONE.contains(&word.as_str()) => 1,
         _ => return None,
     };
     let unit_at = at + 1 + usize::from(tokens.sign(at + 1) == Some('+'));
-    unit(tokens.word(unit_at)?).map(|unit| (unit_at - 1, unit, count))
+    unit(tokens.word(unit_at)?).map(|unit| (at, unit_at, unit, count))
 }
 
 fn unit(word: &str) -> Option<Unit> {

@@ -16,7 +16,8 @@ fn publish(scene: &mut Scene, values: &[ValueColumn], rows: &[[&str; 5]]) -> Ver
     let run = scene.begin();
     let (task, now) = (scene.task.clone(), scene.now());
     let columns = ["name", "price"].map(str::to_owned);
-    let cut = |cells: &[&str; 5]| row(&cells[..2 + values.len()]);
+    let cell = |text: &&str| (!text.is_empty()).then(|| (*text).to_owned());
+    let cut = |cells: &[&str; 5]| Row { cells: cells[..2 + values.len()].iter().map(cell).collect(), page: 0 };
     let rows: Vec<Row> = rows.iter().map(cut).collect();
     let key = ["name".to_owned()];
     scene.store.stage_values(run, &task, (&columns, values), &key, &rows, now).expect("staged");
