@@ -11,6 +11,7 @@ pub mod model;
 pub mod due;
 pub mod page;
 pub mod induce;
+pub mod normalise;
 pub mod extract;
 pub mod judge;
 pub mod guard;

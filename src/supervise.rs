@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
+use crate::extract::{Shape, ShapeError};
 use crate::induce::adjust::Adjust;
 use crate::induce::finish::{Finish, one_of};
 use crate::induce::help::{Block, Help, HelpError};
@@ -13,6 +14,7 @@ use crate::induce::repair::repair;
 use crate::induce::template::Template;
 use crate::induce::{self, Candidate, LearnOptions};
 use crate::model::{Column, Outcome, PageMeta, PastRun, Quarantine, Row, RunId, Table, TaskName};
+use crate::normalise::{Hints, infer};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
 use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
@@ -20,6 +22,8 @@ use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken,
 /// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
 const CARRY_MIN_VALUES: usize = 2;
 const CARRY_MIN_SHARE: f64 = 0.3;
+/// Texts of a column that are compared with all others.
+const COMPARED_TEXTS: usize = 100;
 /// Published rows that names are carried over from.
 const COMPARED_ROWS: u64 = 1_000;
 /// Runs that are looked through for a page to learn from.
@@ -34,6 +38,8 @@ pub struct Proposal {
     pub candidates: Vec<Candidate>,
     /// The published rows, to compare with.
     pub last_good: Option<Table>,
+    /// Columns that task.toml cuts or joins, each with the published columns that come of it.
+    made: Vec<(String, Vec<String>)>,
     /// What a person said that the candidates follow: now, or earlier and still true of this page.
     pub said: Help,
     /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
@@ -69,6 +75,8 @@ pub enum SuperviseError {
     Help(#[from] HelpError),
     #[error("the stored page is damaged: {0}")]
     Page(std::io::Error),
+    #[error("task.toml: {0}; {hint}", hint = .0.hint)]
+    Shape(#[from] ShapeError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -87,6 +95,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     let store = Store::open_reader(&config.store)?;
     let (run, page, body) = last_page(&store, &folder.name)?;
     let pages = [tree(folder, &page, &body)];
+    let made = Shape::new(&folder.task.columns)?.made_of_slots();
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
     let (candidates, said) = if help.only_finishes() {
         let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
@@ -95,7 +104,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
             && said.is_empty()
             && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
         {
-            return Ok(Proposal { run, page, candidates, last_good, said, repairs: true, body });
+            return Ok(Proposal { run, page, candidates, last_good, made, said, repairs: true, body });
         }
         if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
     } else {
@@ -104,7 +113,7 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
-    Ok(Proposal { run, page, candidates, last_good, said, repairs: false, body })
+    Ok(Proposal { run, page, candidates, last_good, made, said, repairs: false, body })
 }
 
 /// Where the page no longer looks like its template: the list found again by the last good rows. A template that nobody has
@@ -238,11 +247,16 @@ impl Proposal {
         }
         let Some(old) = self.last_good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
         let carried = carry_over(old, &candidate.table);
-        if !carried.is_empty() {
+        let sources = sources(old, &candidate.table, &self.made);
+        if !carried.is_empty() || !sources.is_empty() {
             // What was published before is what is wanted again; nothing more, nothing less.
             names.fill(None);
-            for (new, old_column) in carried {
+            let is_made = |name: &String| self.made.iter().any(|(_, made)| made.contains(name));
+            for (new, old_column) in carried.into_iter().filter(|(_, column)| !is_made(&old.columns[*column])) {
                 names[new] = Some(old.columns[old_column].clone());
+            }
+            for (new, name) in sources {
+                names[new] = Some(name);
             }
         }
         names
@@ -263,6 +277,38 @@ impl Proposal {
         Ok(())
     }
 
+    /// The columns as task.toml will have them: those that it knows stay as a person wrote them, with those made of them; the
+    /// others get the type that their values have.
+    fn columns(
+        &self,
+        folder: &TaskFolder,
+        candidate: &Candidate,
+        names: &[Option<String>],
+    ) -> Result<Vec<Column>, SuperviseError> {
+        let tree = tree(folder, &self.page, &self.body);
+        let lang = tree.elements("html").next().and_then(|html| tree.attribute(html, "lang"));
+        let zone = folder.task.schedule.timezone;
+        let hints = Hints::new(zone, self.page.fetched_at, Some(&self.page.url), lang);
+        let before = Shape::new(&folder.task.columns)?;
+        let mut columns = Vec::new();
+        for (at, name) in names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let known = folder.task.columns.iter().find(|column| column.name == *name);
+            columns.push(known.cloned().unwrap_or_else(|| {
+                let is_shown = candidate.template.variants.iter().any(|variant| variant.reads_text(at));
+                let values = candidate.table.rows.iter().filter_map(|row| row.cells.get(at)?.as_deref());
+                Column { kind: infer::column(values, is_shown, &hints), ..Column::text(name) }
+            }));
+        }
+        for (column, sources) in before.derived() {
+            let has = |name: &str| columns.iter().any(|it: &Column| it.name == name);
+            if sources.iter().all(|source| has(source)) && !has(&column.name) {
+                columns.push(column.clone());
+            }
+        }
+        Ok(columns)
+    }
+
     /// Writes the choice into the task's folder: template, columns, labels and samples.
     pub fn accept(&self, folder: &TaskFolder, choice: &Choice, now: DateTime<Utc>) -> Result<(), SuperviseError> {
         let most = self.candidates.len();
@@ -278,7 +324,8 @@ impl Proposal {
             }
         }
         let kept: Vec<String> = names.iter().flatten().cloned().collect();
-        let columns: Vec<Column> = kept.iter().map(|name| column(folder, name)).collect();
+        let columns = self.columns(folder, &candidate, &names)?;
+        let shape = Shape::new(&columns)?;
         let mut labels = taskdir::read_labels(&folder.dir)?;
         labels.labels.push(Label {
             when: now,
@@ -302,7 +349,7 @@ impl Proposal {
         } else {
             taskdir::clear_samples(&folder.dir)?;
         }
-        taskdir::write_sample(&folder.dir, sample, &self.body, &under_names(&candidate.table, &names))?;
+        taskdir::write_sample(&folder.dir, sample, &self.body, &shape.apply(under_names(&candidate.table, &names)))?;
         taskdir::write_template(&folder.dir, &template.to_json())?;
         Ok(())
     }
@@ -337,12 +384,6 @@ fn one_column_a_name(candidate: &Candidate, names: &[Option<String>]) -> (Candid
     (candidate, names)
 }
 
-/// A column that the task knows already keeps what a person wrote about it.
-fn column(folder: &TaskFolder, name: &str) -> Column {
-    let known = folder.task.columns.iter().find(|column| column.name == name);
-    known.cloned().unwrap_or_else(|| Column::text(name))
-}
-
 /// The rows as the person will see them: the columns that were kept, under their names.
 fn under_names(table: &Table, names: &[Option<String>]) -> Table {
     let kept = |row: &Row| {
@@ -355,6 +396,36 @@ fn under_names(table: &Table, names: &[Option<String>]) -> Table {
 fn first_row(table: &Table) -> String {
     let cells = table.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
     cells.unwrap_or_default().join(" | ").chars().take(200).collect()
+}
+
+/// Columns of the page that task.toml cuts or joins are not published as they stand there: which new column is each of them, by
+/// the texts that were made of it.
+fn sources(old: &Table, new: &Table, made: &[(String, Vec<String>)]) -> Vec<(usize, String)> {
+    let texts = |table: &Table, column: usize| -> Vec<String> {
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(column)?.clone());
+        cells.filter(|text| !text.is_empty()).take(COMPARED_TEXTS).collect()
+    };
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for (name, outcomes) in made {
+        let columns = (0..old.columns.len()).filter(|&column| outcomes.contains(&old.columns[column]));
+        let before: Vec<Vec<String>> = columns.map(|column| texts(old, column)).collect();
+        let likeness = |column: usize| {
+            let now = texts(new, column);
+            let has = |text: &String| {
+                let holds = |old: &String| text.contains(old.as_str()) || old.contains(text.as_str());
+                before.iter().all(|column| column.iter().any(holds))
+            };
+            let shared = now.iter().filter(|text| has(text)).count();
+            let is_enough = shared >= CARRY_MIN_VALUES && shared as f64 >= now.len() as f64 * CARRY_MIN_SHARE;
+            // The shortest that has it all: a whole row's text holds everything.
+            (is_enough && !before.is_empty())
+                .then(|| (shared, std::cmp::Reverse(now.iter().map(String::len).sum::<usize>())))
+        };
+        let free = (0..new.columns.len()).filter(|column| found.iter().all(|(taken, _)| taken != column));
+        let best = free.filter_map(|column| Some((likeness(column)?, column))).max();
+        found.extend(best.map(|(_, column)| (column, name.clone())));
+    }
+    found
 }
 
 /// Pairs (new column, old column) that share the most values, each used once.
@@ -419,6 +490,17 @@ mod tests {
         let learned = table(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
         let names = [Some("price".to_owned()), None, Some("name".to_owned())];
         assert_eq!(under_names(&learned, &names), table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]]));
+    }
+
+    #[test]
+    fn a_column_that_is_cut_is_found_again_by_its_pieces() {
+        let old = table(&["book", "author", "price"], &[&["Emma", "Austen", "5"], &["Ulysses", "Joyce", "7"]]);
+        let new = table(
+            &["c1", "c2", "c3"],
+            &[&["Ulysses by Joyce, 7", "7", "Ulysses by Joyce"], &["Emma by Austen, 5", "5", "Emma by Austen"]],
+        );
+        let made = [("line".to_owned(), vec!["book".to_owned(), "author".to_owned()])];
+        assert_eq!(sources(&old, &new, &made), [(2, "line".to_owned())]);
     }
 
     #[test]

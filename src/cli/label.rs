@@ -78,7 +78,7 @@ impl From<SuperviseError> for Complaint {
             | SuperviseError::NameTwice(_)
             | SuperviseError::NoColumns
             | SuperviseError::Help(_) => exit::USAGE,
-            SuperviseError::Folder(_) => exit::CONFIG,
+            SuperviseError::Folder(_) | SuperviseError::Shape(_) => exit::CONFIG,
         };
         Complaint::new(code, error.to_string())
     }

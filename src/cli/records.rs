@@ -1,5 +1,7 @@
 //! `pieme records`: the published rows of a task.
 
+mod values;
+
 use crate::config::Config;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
@@ -7,7 +9,7 @@ use super::{Complaint, Done, exit, out, reader, task_name};
 /// The published rows of a task
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --json | jq '.records[].price'"
+    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --values           95.00 EUR for “ab 95,00 €”; ? before a text without a value\n  pieme records hotels --json | jq '.values[].price'"
 )]
 pub struct Args {
     task: String,
@@ -20,6 +22,9 @@ pub struct Args {
     /// At most so many rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
+    /// What the texts mean, where a column has a type, instead of the texts as found
+    #[arg(long, conflicts_with = "json")]
+    values: bool,
 }
 
 /// Wider cells are cut on a terminal; `--json` has them whole.
@@ -41,18 +46,26 @@ pub fn run(config: &Config, args: Args) -> Done {
         return Err(Complaint::new(exit::FAILED, sentence));
     };
     if args.json {
-        out::json(&serde_json::json!({
+        let mut document = serde_json::json!({
             "task": name,
             "run": published.run,
             "columns": published.table.columns,
             "records": published.table.records(),
-        }));
+        });
+        if !published.values.is_empty() {
+            document["types"] = values::types(&published);
+            document["values"] = values::json(&published);
+            document["unread"] = values::unread(&published);
+        }
+        out::json(&document);
         return Ok(exit::DONE);
     }
     let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();
     let mut table = out::table(&header);
-    for row in &published.table.rows {
-        table.add_row(row.cells.iter().map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
+    for (at, row) in published.table.rows.iter().enumerate() {
+        let texts = row.cells.iter().map(|cell| cell.as_deref().unwrap_or("").to_owned());
+        let texts: Vec<String> = if args.values { values::shown(&published, at) } else { texts.collect() };
+        table.add_row(texts.iter().map(|text| out::cell(text, CELL_WIDTH)));
     }
     out::say(table);
     Ok(exit::DONE)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::extract;
+use crate::extract::{self, Shape};
 use crate::induce::template::{Template, TemplateError};
 use crate::model::{Table, TaskName};
 use crate::page::{Tree, charset};
@@ -158,7 +158,8 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = Tree::parse(&charset::decode(&sample.body, charset).text);
     let extraction = extract::records(template, &page);
-    let mut found = extract::named(extraction.table, &folder.task.columns);
+    let shape = Shape::new(&folder.task.columns).map_err(|error| Complaint::new(exit::CONFIG, error.to_string()))?;
+    let mut found = shape.apply(extraction.table);
     found.rows.retain(|row| row.cells.iter().any(Option::is_some));
     let difference = compare(&sample.expected, &found);
     let (similarity, wanted) = (extraction.similarity, folder.task.expect.similarity);

@@ -92,10 +92,11 @@ impl Collector {
                     let run = self.run;
                     self.keeper.ask_blocking(move |store| store.keep_page(run, index, &meta, &raw))?;
                 }
-                Message::Rows { columns, rows } => {
+                Message::Rows { columns, values, rows } => {
                     let (run, task, key) = (self.run, self.task.clone(), self.key.clone());
-                    self.keeper
-                        .ask_blocking(move |store| store.stage_rows(run, &task, &columns, &key, &rows, Utc::now()))?;
+                    self.keeper.ask_blocking(move |store| {
+                        store.stage_values(run, &task, (&columns, &values), &key, &rows, Utc::now())
+                    })?;
                 }
                 Message::SoFar { pages, rows } => self.progress.so_far(pages, rows),
                 Message::Cookies { json } => report.cookies = Some(json),

@@ -1,15 +1,18 @@
 //! Extraction: template + page → records. Pure, and for any page whatever: no list is an answer, not an error.
 
 pub mod links;
+mod shape;
 
 use crate::induce::find::View;
 use crate::induce::fit::{Kit, fit_again};
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
 use crate::induce::{mixture, table};
-use crate::model::{Column, Likeness, Row, Table};
+use crate::model::{Likeness, Row, Table};
 use crate::page::Tree;
 use crate::page::tokens::Span;
+
+pub use shape::{Shape, ShapeError};
 
 /// What a template found on a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,14 +138,6 @@ pub fn visible(table: &Table, template: &Template) -> Table {
 pub fn shown_texts(template: &Template) -> impl Iterator<Item = bool> {
     let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden);
     shown.map(|(i, _)| template.variants.iter().any(|variant| variant.reads_text(i)))
-}
-
-/// The table under the names that a person gave: the first `[[column]]` names the first column, and so on.
-pub fn named(mut table: Table, columns: &[Column]) -> Table {
-    for (name, column) in table.columns.iter_mut().zip(columns) {
-        name.clone_from(&column.name);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::window::Window;
-use crate::model::{Column, ColumnFigures};
+use crate::model::{Column, ColumnFigures, ColumnType};
 
 /// A column was always filled when this share of its cells was.
 const FULL: f64 = 0.8;
@@ -21,7 +21,14 @@ const MIN_VALUES: u64 = 3;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnMeasure {
     pub name: String,
+    /// With a text that is a value of the column's type.
     pub filled: f64,
+    /// With a text that is none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unread: f64,
+    /// What task.toml says that it is; none for text.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_: Option<ColumnType>,
     /// What nearly all its values are; none where they are mixed or few.
     pub kind: Option<&'static str>,
     /// The least that was filled in a good run; none where no good run had the column.
@@ -46,14 +53,16 @@ fn measure_one(column: &ColumnFigures, rows: u64, named: &[Column], window: &Win
         && !before.is_empty()
         && before.iter().all(|(it, rows)| share(it.different, *rows) >= TELLS_APART);
     let is_watched = person.is_some() || told_apart;
-    let filled_before = before.iter().map(|(it, rows)| share(it.filled, *rows)).reduce(f64::min);
+    let filled_before = before.iter().map(|(it, rows)| share(it.read(), *rows)).reduce(f64::min);
     let floor = if told_apart { EMPTIED_KEY } else { EMPTIED };
     // A column that nobody has named may come and go.
     let usual = filled_before.filter(|&least| is_watched && least >= FULL).map(|least| least * floor);
     let is_required = person.is_some_and(|it| it.required);
     let measure = ColumnMeasure {
         name: column.name.clone(),
-        filled: share(column.filled, rows),
+        filled: share(column.read(), rows),
+        unread: share(column.unread, rows),
+        type_: person.map(|it| it.kind).filter(|&kind| kind != ColumnType::Text),
         kind: kind(column),
         filled_before,
         kind_before: before.iter().map(|(it, _)| kind(it)).reduce(|a, b| if a == b { a } else { None }).flatten(),
@@ -67,15 +76,31 @@ impl ColumnMeasure {
     fn what_is_off(&self, is_required: bool, usual: Option<f64>, is_watched: bool) -> Option<String> {
         let (name, now) = (&self.name, percent(self.filled));
         if is_required && self.filled < FULL {
-            return Some(format!("the column {name} is required, and {now} of its cells are filled"));
+            return Some(format!("the column {name} is required, and {now} of its cells are filled{}", self.of_them()));
         }
         if let (Some(usual), Some(before)) = (usual, self.filled_before)
             && self.filled < usual
         {
-            return Some(format!("{now} of the column {name} are filled, and it was at least {}", percent(before)));
+            let of_them = self.of_them();
+            return Some(format!(
+                "{now} of the column {name} are filled, and it was at least {}{of_them}",
+                percent(before)
+            ));
         }
         let (is, was) = (self.kind?, self.kind_before?);
         (is_watched && is != was).then(|| format!("the column {name} holds {is} where it held {was}"))
+    }
+}
+
+impl ColumnMeasure {
+    /// Texts that are no values, in words.
+    fn of_them(&self) -> String {
+        match self.type_ {
+            Some(kind) if self.unread > 0.0 => {
+                format!("; {} hold a text that is no {}", percent(self.unread), kind.word())
+            }
+            _ => String::new(),
+        }
     }
 }
 
@@ -84,6 +109,10 @@ fn kind(column: &ColumnFigures) -> Option<&'static str> {
     let kinds = [(column.numbers, "numbers"), (column.words, "words"), (column.links, "links")];
     let (count, word) = kinds.into_iter().max_by_key(|(count, _)| *count)?;
     (count >= MIN_VALUES && share(count, column.filled) >= ONE_KIND).then_some(word)
+}
+
+fn is_none(share: &f64) -> bool {
+    *share == 0.0
 }
 
 fn share(part: u64, all: u64) -> f64 {
@@ -103,7 +132,16 @@ mod tests {
 
     fn column(name: &str, filled: u64, words: u64) -> ColumnFigures {
         let numbers = filled - words;
-        ColumnFigures { name: name.to_owned(), filled, words, numbers, links: 0, different: filled, is_text: true }
+        ColumnFigures {
+            name: name.to_owned(),
+            filled,
+            words,
+            numbers,
+            links: 0,
+            different: filled,
+            unread: 0,
+            is_text: true,
+        }
     }
 
     fn good_run(columns: Vec<ColumnFigures>) -> PastRun {
@@ -131,6 +169,17 @@ mod tests {
         let past = [good_run(vec![column("price", 10, 0)])];
         let measured = measure(&[column("price", 10, 10)], 10, &[], &Window::of(&past));
         assert_eq!(measured[0].off.as_deref(), Some("the column price holds words where it held numbers"));
+    }
+
+    #[test]
+    fn a_text_that_is_no_value_counts_as_if_it_were_not_there() {
+        let past = [good_run(vec![column("price", 10, 0)])];
+        let price = Column { kind: ColumnType::Money, ..Column::text("price") };
+        let now = ColumnFigures { unread: 8, ..column("price", 10, 0) };
+        let measured = measure(&[now], 10, &[price], &Window::of(&past));
+        let sentence =
+            "20 % of the column price are filled, and it was at least 100 %; 80 % hold a text that is no money";
+        assert_eq!(measured[0].off.as_deref(), Some(sentence));
     }
 
     #[test]

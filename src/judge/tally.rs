@@ -27,6 +27,10 @@ impl Tally {
         }
     }
 
+    pub fn is_named(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     pub fn add(&mut self, cells: &[Option<String>]) {
         for ((column, different), cell) in self.columns.iter_mut().zip(&mut self.different).zip(cells) {
             let Some(value) = cell.as_deref().map(str::trim).filter(|value| !value.is_empty()) else { continue };
@@ -39,6 +43,13 @@ impl Tally {
             if different.len() < MAX_DIFFERENT {
                 different.insert(self.hashes.hash_one(value));
             }
+        }
+    }
+
+    /// A text of this column has no value of the column's type: it counts as if it were not there.
+    pub fn unread(&mut self, column: usize) {
+        if let Some(column) = self.columns.get_mut(column) {
+            column.unread += 1;
         }
     }
 

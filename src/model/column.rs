@@ -11,12 +11,13 @@ pub struct Column {
     pub kind: ColumnType,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// A regular expression with one named group for each column that it yields.
+    /// A regular expression with one named group for each column that it yields; without such groups its first group, or
+    /// all of it, is the column's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// Delimiter at which the text is cut into columns (drill down).
+    /// Where the text is cut into columns (drill down).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub split: Option<String>,
+    pub split: Option<Split>,
     /// Names of the columns that are joined into this one (roll up).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Vec<String>>,
@@ -24,7 +25,41 @@ pub struct Column {
     pub default: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A delimiter, and the columns that the pieces go to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Split {
+    /// At the first place: into the column itself and `NAME_2`.
+    At(String),
+    /// Into as many pieces as there are names; the last has the rest.
+    Into(SplitInto),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitInto {
+    pub at: String,
+    pub into: Vec<String>,
+}
+
+impl Split {
+    pub fn delimiter(&self) -> &str {
+        match self {
+            Split::At(at) => at,
+            Split::Into(split) => &split.at,
+        }
+    }
+
+    /// The columns that the pieces go to.
+    pub fn names(&self, own: &str) -> Vec<String> {
+        match self {
+            Split::At(_) => vec![own.to_owned(), format!("{own}_2")],
+            Split::Into(split) => split.into.clone(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
     #[default]
@@ -36,6 +71,22 @@ pub enum ColumnType {
     Url,
     Email,
     Bool,
+}
+
+impl ColumnType {
+    /// As task.toml spells it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ColumnType::Text => "text",
+            ColumnType::Int => "int",
+            ColumnType::Number => "number",
+            ColumnType::Money => "money",
+            ColumnType::Date => "date",
+            ColumnType::Url => "url",
+            ColumnType::Email => "email",
+            ColumnType::Bool => "bool",
+        }
+    }
 }
 
 impl Column {

@@ -157,8 +157,22 @@ pub struct ColumnFigures {
     pub links: u64,
     /// Values that came once at least.
     pub different: u64,
+    /// Cells that are not empty, and have no value of the column's type.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread: u64,
     /// It is what a reader sees, not an attribute.
     pub is_text: bool,
+}
+
+impl ColumnFigures {
+    /// Cells with a value: a text that does not read as the column's type is none.
+    pub fn read(&self) -> u64 {
+        self.filled.saturating_sub(self.unread)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ pub mod run;
 pub mod script;
 pub mod task;
 pub mod unit;
+pub mod value;
 
 pub use calendar::Calendar;
-pub use column::{Column, ColumnType};
+pub use column::{Column, ColumnType, Split, SplitInto};
 pub use figures::{ColumnFigures, Figures, Likeness, Part, SIMILARITY_LINE, Signs};
 pub use kept::{KeptPage, RobotsTxt};
 pub use page::{Page, PageMeta};
@@ -23,3 +24,4 @@ pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, Run
 pub use script::{Script, Step};
 pub use task::{Task, TaskName};
 pub use unit::{ByteSize, Span};
+pub use value::{Facet, Value, ValueColumn};

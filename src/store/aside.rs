@@ -6,11 +6,13 @@
 use chrono::{DateTime, Utc};
 use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::generation;
+use super::rows::Rows;
 use super::runs::{RunStart, Trigger, run_id};
 use super::{Store, StoreError, gc};
-use crate::model::{Figures, Outcome, Publication, RunId, TaskName, Verdict};
+use crate::model::{Figures, Outcome, Publication, Row, RunId, TaskName, Verdict};
 
 /// Rows that are copied at a time.
 const CHUNK: u64 = 5_000;
@@ -74,8 +76,9 @@ impl Store {
         loop {
             let rows = self.rows(&format!("run = ?1 AND state = '{state}'"), &from.to_string(), CHUNK, copied)?;
             let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
-            self.stage_rows(run, task, &rows.table.columns, key, &rows.table.rows, now)?;
             copied += rows.table.rows.len() as u64;
+            let columns = (&rows.table.columns[..], &rows.values[..]);
+            self.stage_values(run, task, columns, key, &with_values(&rows), now)?;
         }
         let before = self.run(from)?.and_then(|run| run.end).map(|(_, verdict)| verdict);
         let figures = before.as_ref().map(|it| it.figures.clone()).unwrap_or_default();
@@ -98,4 +101,20 @@ impl Store {
         }
         Ok(transaction.commit()?)
     }
+}
+
+/// The rows as they are staged: what the texts mean stands behind them.
+fn with_values(rows: &Rows) -> Vec<Row> {
+    let text = |cell: &Json| match cell {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    let cells = rows.cells.iter().map(|cells| cells.iter().map(text).collect::<Vec<_>>());
+    let values = cells.chain(std::iter::repeat_with(Vec::new));
+    let row = |(row, values): (&Row, Vec<_>)| Row {
+        cells: row.cells.iter().cloned().chain(values).collect(),
+        page: row.page,
+    };
+    rows.table.rows.iter().zip(values).map(row).collect()
 }

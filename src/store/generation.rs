@@ -50,7 +50,8 @@ pub(super) fn create(
         )?
         .execute(params![task.as_str(), run.to_string(), Digest::default().to_bytes()])?;
     let generation = connection.last_insert_rowid();
-    let columns: String = columns.iter().map(|column| format!(", {} TEXT", quoted(&column.stored))).collect();
+    let columns: String =
+        columns.iter().map(|column| format!(", {} {}", quoted(&column.stored), column.affinity())).collect();
     connection.execute_batch(&format!(
         "CREATE TABLE {} (_key BLOB NOT NULL, _first_seen TEXT NOT NULL, _page INTEGER NOT NULL{columns})",
         quoted(&rows_table(generation))
@@ -61,7 +62,11 @@ pub(super) fn create(
 pub(super) fn add_columns(connection: &Connection, generation: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
     let name = quoted(&rows_table(generation));
     for column in columns {
-        connection.execute_batch(&format!("ALTER TABLE {name} ADD COLUMN {} TEXT", quoted(&column.stored)))?;
+        connection.execute_batch(&format!(
+            "ALTER TABLE {name} ADD COLUMN {} {}",
+            quoted(&column.stored),
+            column.affinity()
+        ))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Names for the database. A column's name may come from a page, so it may be anything.
 
 use super::StoreError;
+use crate::model::{ColumnType, Facet, ValueColumn};
 
 /// SQLite takes 2,000 columns in a table; a list with more than this is not one.
 pub(super) const MAX_COLUMNS: usize = 500;
@@ -13,6 +14,87 @@ const MAX_NAME_CHARS: usize = 100;
 pub(super) struct ColumnName {
     pub said: String,
     pub stored: String,
+    /// It holds what the texts of another column mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueColumn>,
+}
+
+impl ColumnName {
+    pub fn is_text(&self) -> bool {
+        self.value.is_none()
+    }
+
+    /// As the table declares it: a database turns the digits of a number into a number.
+    pub fn affinity(&self) -> &'static str {
+        match self.value {
+            Some(ValueColumn { facet: Facet::Currency, .. }) | None => "TEXT",
+            Some(ValueColumn { kind: ColumnType::Int | ColumnType::Bool, .. }) => "INTEGER",
+            Some(ValueColumn { kind: ColumnType::Number | ColumnType::Money, .. }) => "REAL",
+            Some(_) => "TEXT",
+        }
+    }
+}
+
+/// Where the values of a run's columns stand in the table, as [`place`] does it for texts.
+pub(super) fn place_values(
+    known: &mut Vec<ColumnName>,
+    places: &[usize],
+    values: &[ValueColumn],
+) -> Result<Vec<usize>, StoreError> {
+    let mut found = Vec::with_capacity(values.len());
+    for value in values {
+        let of = *places.get(value.of).ok_or_else(|| StoreError::Value("a value of no column".to_owned()))?;
+        let value = ValueColumn { of, ..*value };
+        let place = known.iter().position(|column| column.value == Some(value));
+        found.push(place.unwrap_or_else(|| {
+            let text = &known[of];
+            let word = match value.facet {
+                Facet::Value => "value",
+                Facet::To => "to",
+                Facet::Currency => "currency",
+            };
+            // No text column begins with `_`.
+            let stored = format!("_{word}_{}", text.stored);
+            known.push(ColumnName { said: text.said.clone(), stored, value: Some(value) });
+            known.len() - 1
+        }));
+    }
+    if known.len() > MAX_COLUMNS {
+        return Err(StoreError::TooManyColumns(known.len()));
+    }
+    Ok(found)
+}
+
+/// The columns of a task's view: a typed column is its value, and the text as found stands beside it.
+pub(super) fn view_list(columns: &[ColumnName]) -> String {
+    let value_of = |at: usize| {
+        let is_it = |value: ValueColumn| value.of == at && value.facet == Facet::Value;
+        columns.iter().find(|column| column.value.is_some_and(is_it))
+    };
+    let shown = |(at, column): (usize, &ColumnName)| match (value_of(at), column.value) {
+        (Some(value), None) => {
+            let (value, name) = (quoted(&value.stored), quoted(&column.stored));
+            format!("{value} AS {name}, {name} AS {}", quoted(&text_name(column)))
+        }
+        (_, Some(ValueColumn { facet: Facet::Value, .. })) => String::new(),
+        (_, Some(_)) | (None, None) => quoted(&column.stored),
+    };
+    let all: Vec<String> = columns.iter().enumerate().map(shown).filter(|it| !it.is_empty()).collect();
+    all.join(", ")
+}
+
+/// The columns of the view that hold the texts as found, in the order of the texts.
+pub(super) fn view_texts(columns: &[ColumnName]) -> String {
+    let is_typed = |at: usize| columns.iter().any(|column| column.value.is_some_and(|value| value.of == at));
+    let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
+    let name = |(at, column): (usize, &ColumnName)| {
+        if is_typed(at) { quoted(&text_name(column)) } else { quoted(&column.stored) }
+    };
+    texts.map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn text_name(column: &ColumnName) -> String {
+    format!("_text_{}", column.stored)
 }
 
 /// Where each of a run's columns stands in the table; columns that are new are added at the table's end. The same name
@@ -20,10 +102,12 @@ pub(super) struct ColumnName {
 pub(super) fn place(known: &mut Vec<ColumnName>, said: &[String]) -> Result<Vec<usize>, StoreError> {
     let mut places = Vec::with_capacity(said.len());
     for name in said {
-        let free = |(index, column): &(usize, &ColumnName)| column.said == *name && !places.contains(index);
+        let free = |(index, column): &(usize, &ColumnName)| {
+            column.is_text() && column.said == *name && !places.contains(index)
+        };
         let place = known.iter().enumerate().find(free).map(|(index, _)| index);
         places.push(place.unwrap_or_else(|| {
-            known.push(ColumnName { said: name.clone(), stored: stored_name(name, known) });
+            known.push(ColumnName { said: name.clone(), stored: stored_name(name, known), value: None });
             known.len() - 1
         }));
     }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::generation::{self, Generation};
-use super::names::{ColumnName, key_index, list, quoted, rows_table};
+use super::names::{ColumnName, key_index, quoted, rows_table, view_list};
 use super::stage::Staged;
 use super::{Store, StoreError, gc, keys, refill, runs, stamp};
 use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
@@ -231,7 +231,7 @@ fn confirm(
 fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (quoted(task.as_str()), quoted(&rows_table(id)));
     let separator = if columns.is_empty() { "" } else { ", " };
-    let columns = list(columns);
+    let columns = view_list(columns);
     format!(
         "DROP VIEW IF EXISTS {view};
          CREATE VIEW {view} AS SELECT {columns}{separator}

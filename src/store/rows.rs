@@ -1,12 +1,14 @@
 //! Reading rows: those published, and those kept aside.
 
 use chrono::{DateTime, Utc};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value as Json;
 
 use super::generation::{self, Generation};
-use super::names::{list, quoted, rows_table};
+use super::names::{ColumnName, list, quoted, rows_table};
 use super::{Store, StoreError, digest, keys, runs, stamp};
-use crate::model::{Row, RunId, Table, TaskName};
+use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
 
 /// Some rows of a generation, with what the view says beside the columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,10 @@ pub struct Rows {
     pub total: u64,
     /// Under the names that the view has; `_page` is each row's page.
     pub table: Table,
+    /// What the texts mean, for the columns that have a type: under the table's columns by number.
+    pub values: Vec<ValueColumn>,
+    /// Of each row: what each of `values` is.
+    pub cells: Vec<Vec<Json>>,
     /// `_first_seen` of each row of the table.
     pub first_seen: Vec<DateTime<Utc>>,
 }
@@ -65,9 +71,17 @@ impl Store {
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
         let (run, last_seen) = seen(&moment, generation.id)?;
-        let (table, first_seen) = read(&moment, &generation, limit, offset)?;
         let total = u64::try_from(generation.rows).unwrap_or(0);
-        Ok(Some(Rows { run, last_seen, total, table, first_seen }))
+        let empty = Rows {
+            run,
+            last_seen,
+            total,
+            table: Table::default(),
+            values: Vec::new(),
+            cells: Vec::new(),
+            first_seen: Vec::new(),
+        };
+        read(&moment, &generation, limit, offset, empty).map(Some)
     }
 }
 
@@ -81,10 +95,10 @@ fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc
 }
 
 fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {
-    let columns = &generation.columns;
+    let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
     let separator = if columns.is_empty() { "" } else { ", " };
     let table = quoted(&rows_table(generation.id));
-    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", list(columns));
+    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", list(&columns));
     let row = connection.prepare_cached(&sql)?.query_row([row], |found| {
         let cells = (0..columns.len()).map(|index| found.get(index + 1)).collect::<Result<_, _>>()?;
         Ok(Row { cells, page: found.get(0)? })
@@ -97,7 +111,8 @@ fn read(
     generation: &Generation,
     limit: u64,
     offset: u64,
-) -> Result<(Table, Vec<DateTime<Utc>>), StoreError> {
+    mut rows: Rows,
+) -> Result<Rows, StoreError> {
     let columns = &generation.columns;
     let separator = if columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
@@ -106,15 +121,31 @@ fn read(
         list(columns),
         quoted(&rows_table(generation.id))
     );
+    let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let mut statement = connection.prepare(&sql)?;
     let mut found = statement.query(params![number(limit), number(offset)])?;
-    let (mut rows, mut first_seen) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {
-        let cells = (0..columns.len()).map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
-        rows.push(Row { cells, page: row.get(0)? });
-        first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+        let cells = texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
+        rows.table.rows.push(Row { cells, page: row.get(0)? });
+        rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+        if !values.is_empty() {
+            rows.cells
+                .push(values.iter().map(|index| Ok(json(row.get_ref(index + 2)?))).collect::<Result<_, StoreError>>()?);
+        }
     }
-    let columns = columns.iter().map(|column| column.stored.clone()).collect();
-    Ok((Table { columns, rows }, first_seen))
+    rows.table.columns = texts.iter().map(|&at| columns[at].stored.clone()).collect();
+    // Counted among the texts, as the table has them.
+    let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
+    rows.values = values.iter().filter_map(|&at| columns[at].value).map(among).collect();
+    Ok(rows)
+}
+
+fn json(cell: ValueRef<'_>) -> Json {
+    match cell {
+        ValueRef::Integer(number) => number.into(),
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+        ValueRef::Null | ValueRef::Blob(_) => Json::Null,
+    }
 }

@@ -133,6 +133,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE INDEX _delivery_open ON _delivery (next_try) WHERE next_try IS NOT NULL;
     CREATE INDEX _delivery_line ON _delivery (task, target, alert) WHERE next_try IS NOT NULL;
 ",
+    "
+    -- `_generation.columns` may name columns of values beside those of texts (`names.rs`): an older program would take them
+    -- for texts. The tables that are there have none, and stay as they are.
+",
 ];
 
 /// The format this program writes.

@@ -13,7 +13,7 @@ use super::keys::{self, Entry, Found, Key};
 use super::known::{self, Known};
 use super::names::{self, ColumnName};
 use super::{Store, StoreError, generation, runs, stamp};
-use crate::model::{Row, RunId, TaskName};
+use crate::model::{Row, RunId, TaskName, ValueColumn};
 
 /// Rows a transaction. Measured on 500,000 rows of 569 bytes: the fastest way that keeps readers and the log in peace.
 const CHUNK: usize = 20_000;
@@ -67,9 +67,23 @@ impl Store {
         rows: &[Row],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
+        self.stage_values(run, task, (columns, &[]), key, rows, now)
+    }
+
+    /// As [`stage_rows`](Store::stage_rows), of rows with values: behind the cells of its texts a row has what they mean.
+    pub fn stage_values(
+        &mut self,
+        run: RunId,
+        task: &TaskName,
+        (columns, values): (&[String], &[ValueColumn]),
+        key: &[String],
+        rows: &[Row],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
         runs::must_be_open(&self.connection, run)?;
         let staged = self.staged.entry(run).or_default();
-        let places = names::place(&mut staged.columns, columns)?;
+        let mut places = names::place(&mut staged.columns, columns)?;
+        places.extend(names::place_values(&mut staged.columns, &places, values)?);
         let key_cells: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
         let key_cells = key_cells.unwrap_or_default();
         let seen = now.timestamp_millis();
@@ -100,7 +114,9 @@ impl Staged {
             let text = self.cells[first + place].clone()?;
             Some((self.columns[place].stored.as_str(), &self.text[text]))
         };
-        let record = digest::of_cells((0..self.columns.len()).filter_map(named));
+        // Values follow from the texts, and some from the clock too: what is the same is what the page says.
+        let texts = (0..self.columns.len()).filter(|&place| self.columns[place].is_text());
+        let record = digest::of_cells(texts.filter_map(named));
         let keyed = || key.iter().filter_map(|&index| places.get(index)).filter_map(|&place| named(place));
         let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
         self.digest.add(record);

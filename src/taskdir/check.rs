@@ -1,17 +1,14 @@
 //! What a task.toml can say that parses and still cannot work.
 
-use regex::RegexBuilder;
 use url::Url;
 
 use super::problem::Problem;
 use super::source::Source;
 use crate::alert;
 use crate::due;
+use crate::extract::Shape;
 use crate::model::{Script, Span, Step, Task};
 use crate::robot;
-
-/// A pattern that compiles to more than this would cost more than the page it is used on.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 pub(super) fn task(source: &Source, task: &Task) -> Result<(), Problem> {
     due::check(&task.schedule)
@@ -149,12 +146,16 @@ fn columns(source: &Source, task: &Task) -> Result<(), Problem> {
             return Err(at("name", format!("there are two columns named `{}`", column.name))
                 .hint("upper and lower case do not tell columns apart in a database"));
         }
-        if let Some(pattern) = &column.pattern {
-            RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
-                let text = error.to_string();
-                let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
-                at("pattern", format!("this regular expression cannot be used: {why}"))
-            })?;
+    }
+    let shape = Shape::new(&task.columns).map_err(|error| {
+        let place = ["column", &error.column.to_string(), error.key];
+        source.problem_at_key(&place, error.message).hint(error.hint)
+    })?;
+    for (index, name) in task.data.key.iter().enumerate() {
+        if shape.is_gone(name) {
+            let message = format!("the column `{name}` identifies records, and is gone: others are made of it");
+            let place = ["data", "key", &index.to_string()];
+            return Err(source.problem_at_key(&place, message).hint("name one of the columns that it becomes"));
         }
     }
     Ok(())

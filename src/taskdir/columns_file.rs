@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::folder::{Folder, PUBLIC_FILE};
 use super::{MAX_TOML_BYTES, Problem, Source, TASK_FILE};
-use crate::model::{Column, ColumnType, Task};
+use crate::model::{Column, ColumnType, Split, Task};
 
 /// Makes task.toml's columns these. A column that keeps its name keeps its table, with comments and unknown order of
 /// keys; the file is written only if the result still reads as a task.
@@ -67,14 +67,26 @@ fn edit(document: &mut DocumentMut, columns: &[Column]) {
 }
 
 fn fill(table: &mut Table, column: &Column) {
-    let kind = (column.kind != ColumnType::Text || table.contains_key("type")).then(|| value(type_word(column.kind)));
+    let kind = (column.kind != ColumnType::Text || table.contains_key("type")).then(|| value(column.kind.word()));
     set(table, "name", Some(value(&column.name)));
     set(table, "type", kind);
     set(table, "required", (column.required || table.contains_key("required")).then(|| value(column.required)));
     set(table, "pattern", column.pattern.as_ref().map(value));
-    set(table, "split", column.split.as_ref().map(value));
+    set(table, "split", column.split.as_ref().map(split_value));
     set(table, "join", column.join.as_ref().map(|names| value(names.iter().collect::<Array>())));
     set(table, "default", column.default.as_ref().map(value));
+}
+
+fn split_value(split: &Split) -> Item {
+    match split {
+        Split::At(at) => value(at),
+        Split::Into(split) => {
+            let mut table = InlineTable::new();
+            table.insert("at", split.at.as_str().into());
+            table.insert("into", split.into.iter().collect::<Array>().into());
+            value(table)
+        }
+    }
 }
 
 /// Sets or removes a key; a value that is there already is left alone with the comment behind it.
@@ -99,17 +111,4 @@ fn set(table: &mut Table, key: &str, new: Option<Item>) {
 fn with_decor(mut value: Value, decor: toml_edit::Decor) -> Value {
     *value.decor_mut() = decor;
     value
-}
-
-fn type_word(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Text => "text",
-        ColumnType::Int => "int",
-        ColumnType::Number => "number",
-        ColumnType::Money => "money",
-        ColumnType::Date => "date",
-        ColumnType::Url => "url",
-        ColumnType::Email => "email",
-        ColumnType::Bool => "bool",
-    }
 }

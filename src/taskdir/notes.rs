@@ -5,14 +5,8 @@ use crate::model::Task;
 use crate::model::task::Data;
 
 pub(super) fn of(task: &Task) -> Vec<String> {
-    let column = |has: fn(&crate::model::Column) -> bool| task.columns.iter().any(has);
-    let asked = [
-        (task.data.history != Data::default().history, "data.history: the previous generation is kept, no more"),
-        (column(|it| it.pattern.is_some()), "column.pattern: the text is kept whole"),
-        (column(|it| it.split.is_some()), "column.split: the text is kept whole"),
-        (column(|it| it.join.is_some()), "column.join: the columns stay apart"),
-        (column(|it| it.default.is_some()), "column.default: an empty cell stays empty"),
-    ];
+    let asked =
+        [(task.data.history != Data::default().history, "data.history: the previous generation is kept, no more")];
     asked
         .into_iter()
         .filter(|(is_asked, _)| *is_asked)

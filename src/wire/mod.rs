@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::model::{
-    KeptPage, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, Verdict,
+    KeptPage, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, ValueColumn, Verdict,
 };
 
 pub use socket::{Inlet, Outlet};
@@ -84,9 +84,12 @@ pub enum Message {
         index: u32,
         meta: PageMeta,
     },
-    /// Rows to stage. The columns are the same in every message of a run.
+    /// Rows to stage. The columns are the same in every message of a run. A row's cells are its texts, and behind them what
+    /// they mean, as `values` says.
     Rows {
         columns: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<ValueColumn>,
         rows: Vec<Row>,
     },
     /// How far it is, after each page; the rows themselves come many at a time.
@@ -262,6 +265,7 @@ mod tests {
     fn messages_survive_the_pipe() {
         let rows = Message::Rows {
             columns: vec!["name".into(), "price".into()],
+            values: Vec::new(),
             rows: vec![Row { cells: vec![Some("Stühle".into()), None], page: 0 }],
         };
         let (back, raw) = round_trip(&rows, b"\0raw");

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use url::Url;
 
-use crate::extract::{self, Reader, links};
+use crate::extract::{self, Reader, Shape, links};
 use crate::induce::{self, LearnOptions, Template};
 use crate::judge::Tally;
 use crate::model::script::Step;
@@ -15,6 +15,7 @@ use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
 
 use super::detail::DetailPages;
+use super::values::Values;
 use super::{outbox, report, report_with};
 
 /// Pages of one run that are kept to be looked at later; the rest is only read.
@@ -25,8 +26,7 @@ const MAX_SAVED_PAGES: u32 = 1_000;
 /// A page that is larger than this when compressed is not kept: it must fit into one frame.
 const MAX_KEPT_BYTES: usize = wire::MAX_FRAME / 2;
 
-pub struct Harvest<'a> {
-    assignment: &'a Assignment,
+pub struct Harvest {
     /// What the rows are read with.
     reader: Option<Reader>,
     /// Set when the template was learned in this run.
@@ -38,6 +38,9 @@ pub struct Harvest<'a> {
     likeness: Option<Likeness>,
     signs: Signs,
     tally: Tally,
+    /// What a person makes of the template's columns.
+    shape: Shape,
+    values: Values,
     kept: u32,
     saved: u32,
     hashes: foldhash::quality::RandomState,
@@ -58,8 +61,8 @@ pub struct Harvest<'a> {
     followed: usize,
 }
 
-impl<'a> Harvest<'a> {
-    pub fn new(assignment: &'a Assignment) -> Result<Harvest<'a>, String> {
+impl Harvest {
+    pub fn new(assignment: &Assignment) -> Result<Harvest, String> {
         let read = |file: &str, json: &Option<String>| {
             let template = json.as_ref().map(|json| Template::from_json(json)).transpose();
             template.map_err(|error| format!("{file}: {error}"))
@@ -72,7 +75,6 @@ impl<'a> Harvest<'a> {
         let follows = steps.iter().any(|step| matches!(step, Step::Details(_)));
         let details = read("details.json", &assignment.details)?;
         Ok(Harvest {
-            assignment,
             reader: read("template.json", &assignment.template)?.map(Reader::new),
             clearly_ahead: None,
             pages: 0,
@@ -82,6 +84,8 @@ impl<'a> Harvest<'a> {
             likeness: None,
             signs: Signs::default(),
             tally: Tally::default(),
+            shape: Shape::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
+            values: Values::new(&assignment.task.columns, assignment.task.schedule.timezone),
             kept: 0,
             saved: 0,
             hashes: foldhash::quality::RandomState::default(),
@@ -140,7 +144,10 @@ impl<'a> Harvest<'a> {
     fn flush(&mut self) {
         if !self.batch.is_empty() {
             self.batch_bytes = 0;
-            report(&Message::Rows { columns: self.columns.clone(), rows: std::mem::take(&mut self.batch) });
+            let mut rows = std::mem::take(&mut self.batch);
+            let tally = &mut self.tally;
+            let values = self.values.add(&self.columns, &mut rows, |column| tally.unread(column));
+            report(&Message::Rows { columns: self.columns.clone(), values, rows });
         }
     }
 
@@ -166,7 +173,7 @@ impl<'a> Harvest<'a> {
     fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
         let extraction = reader.records(tree);
-        let table = extract::named(extraction.table, &self.assignment.task.columns);
+        let table = self.shape.apply(extraction.table);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
         }
@@ -174,8 +181,10 @@ impl<'a> Harvest<'a> {
             self.similarity = Some(extraction.similarity);
             self.likeness = Some(extraction.likeness);
         }
-        let are_texts = extract::shown_texts(reader.template());
-        self.tally.name(table.columns.iter().cloned().zip(are_texts));
+        if !self.tally.is_named() {
+            let are_texts = self.shape.carried(&extract::shown_texts(reader.template()).collect::<Vec<_>>());
+            self.tally.name(table.columns.iter().cloned().zip(are_texts));
+        }
         self.columns = table.columns;
         self.columns.extend(self.with.iter().cloned());
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
@@ -198,11 +207,12 @@ impl<'a> Harvest<'a> {
     }
 }
 
-impl Observer for Harvest<'_> {
+impl Observer for Harvest {
     fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         let index = self.pages;
         self.pages += 1;
         self.keep(page);
+        self.values.seen(page, tree);
         if self.details.is_some() {
             self.bases.push(page.meta.url.clone());
         }

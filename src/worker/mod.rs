@@ -5,6 +5,7 @@
 
 mod harvest;
 mod detail;
+mod values;
 mod door;
 mod parent;
 mod outbox;
@@ -102,7 +103,7 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     verdict
 }
 
-fn seen(harvest: &Harvest<'_>, confirmed: bool) -> Seen {
+fn seen(harvest: &Harvest, confirmed: bool) -> Seen {
     Seen {
         pages: harvest.pages,
         rows: harvest.rows,

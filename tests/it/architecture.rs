@@ -10,6 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("due", &["model"]),
     ("page", &["model"]),
     ("induce", &["model", "page"]),
+    ("normalise", &["model"]),
     ("extract", &["model", "page", "induce"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
@@ -18,16 +19,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("draft", &["model", "page", "induce", "guard", "robot"]),
     // Whom it tells, and how: over the guard's connections and with the robot's client.
     ("alert", &["model", "judge", "guard", "robot"]),
-    // A folder is checked when it is dropped: its template must be one, its steps must make sense, its alerts must go somewhere.
-    ("taskdir", &["model", "due", "induce", "robot", "alert"]),
+    // A folder is checked when it is dropped: its template must be one, its columns and steps must make sense, its alerts must
+    // go somewhere.
+    ("taskdir", &["model", "due", "induce", "extract", "robot", "alert"]),
     ("config", &["model", "alert", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "extract", "judge", "robot", "wire"]),
+    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
     ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
-    ("supervise", &["model", "page", "induce", "config", "store", "taskdir"]),
+    ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
     ("practice", &[]),
     (
         "cli",
@@ -35,6 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
             "page",
             "induce",
+            "normalise",
             "extract",
             "judge",
             "robot",

@@ -30,3 +30,4 @@ mod step;
 mod store;
 mod taskdir;
 mod trouble;
+mod values;

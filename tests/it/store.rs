@@ -5,6 +5,7 @@ mod gc;
 mod publishing;
 mod readers;
 mod retention;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,13 @@
 //! What each stage of learning makes of a page.
 
+use chrono::Utc;
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::extract;
 use crate::induce::{self, LearnOptions, Template};
 use crate::model::Table;
+use crate::normalise::{Hints, infer};
 use crate::page::encode::{Encoded, Encoding};
 use crate::page::{Tokens, Tree};
 
@@ -21,7 +24,7 @@ pub fn explain(stage: Stage, page: Tree, template: Option<Template>) -> Result<(
         Stage::Rows => rows(&page),
         Stage::Alignment => alignment(&read_off(&page, template)?),
         Stage::Template => templates(page, template),
-        Stage::Columns => columns(&read_off(&page, template)?),
+        Stage::Columns => columns(&page, &read_off(&page, template)?),
         Stage::Records => records(&read_off(&page, template)?),
     })
 }
@@ -108,25 +111,30 @@ fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
     (numbered, json!({ "templates": printed }))
 }
 
-fn columns(read: &ReadOff) -> (String, Value) {
+fn columns(page: &Tree, read: &ReadOff) -> (String, Value) {
     let variant = &read.template.variants[0];
+    let lang = page.elements("html").next().and_then(|html| page.attribute(html, "lang"));
+    let hints = Hints::new(Tz::UTC, Utc::now(), None, lang);
     let mut lines = Vec::new();
     let mut value = Vec::new();
     for (place, column) in read.template.columns().iter().enumerate() {
         let from = variant.origin(place);
         let found = first_values(&read.table, place);
         let shown = if column.hidden { "hidden" } else { "shown" };
+        let values = read.table.rows.iter().filter_map(|row| row.cells.get(place)?.as_deref());
+        let kind = infer::column(values, variant.reads_text(place), &hints).word();
         lines.push(vec![
             out::cell(&column.name, CELL_WIDTH),
             shown.to_owned(),
+            kind.to_owned(),
             out::cell(&from, 80),
             found.join(" · "),
         ]);
-        value.push(json!({ "name": column.name, "hidden": column.hidden, "from": from, "first": found }));
+        value.push(json!({ "name": column.name, "hidden": column.hidden, "type": kind, "from": from, "first": found }));
     }
     let told = variant.told();
     let head = told.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-    let text = head + &tabulated(&["COLUMN", "", "FROM", "FIRST ROWS"], lines);
+    let text = head + &tabulated(&["COLUMN", "", "TYPE", "FROM", "FIRST ROWS"], lines);
     (text, json!({ "rows": told, "columns": value }))
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::judge::{self, Account};
-use crate::model::{PastRun, TaskName};
+use crate::model::{ColumnType, PastRun, TaskName};
 
 use super::{Complaint, exit, log, out, reader, task_folder};
 
@@ -93,11 +93,13 @@ fn columns(account: &Account) -> String {
     if account.columns.is_empty() {
         return "Columns: none were counted.\n".to_owned();
     }
-    let mut table = out::table(&["COLUMN", "FILLED", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
+    let mut table = out::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
     for column in &account.columns {
         table.add_row([
             out::cell(&column.name, NAME_WIDTH),
+            column.type_.map_or("text", ColumnType::word).to_owned(),
             percent(Some(column.filled)),
+            percent(column.type_.map(|_| column.unread)),
             percent(column.filled_before),
             percent(column.must_fill),
             column.kind.unwrap_or("–").to_owned(),

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use url::Url;
 
-use crate::extract::{self, links};
+use crate::extract::{self, Shape, links};
 use crate::induce::{self, LearnOptions, Template};
-use crate::model::{Column, Page, Row, Table, TraceLine};
+use crate::model::{Page, Row, Table, TraceLine};
 use crate::page::Tree;
 use crate::robot::{Observer, RecordLink};
 use crate::taskdir::TaskFolder;
@@ -18,7 +18,7 @@ use crate::taskdir::TaskFolder;
 #[derive(Clone)]
 pub struct Watch {
     template: Option<Rc<Template>>,
-    names: Vec<Column>,
+    shape: Rc<Shape>,
     /// Of the step that is being done.
     pub trace: Vec<TraceLine>,
     /// As they were before the step.
@@ -45,7 +45,7 @@ impl Watch {
             .map_err(|error| error.to_string())?;
         Ok(Watch {
             template: template.map(Rc::new),
-            names: folder.task.columns.clone(),
+            shape: Rc::new(Shape::new(&folder.task.columns).map_err(|error| error.to_string())?),
             trace: Vec::new(),
             variables: BTreeMap::new(),
             new_rows: 0,
@@ -80,7 +80,7 @@ impl Watch {
             self.template = best.filter(induce::is_plausible).map(|best| Rc::new(best.template));
         }
         match &self.template {
-            Some(template) => extract::named(extract::records(template, tree).table, &self.names),
+            Some(template) => self.shape.apply(extract::records(template, tree).table),
             None => Table::default(),
         }
     }

@@ -108,7 +108,24 @@ hotels/task.toml:5:8: there are two columns named `Price`
         "
 hotels/task.toml:4:11: this regular expression cannot be used: unclosed group
   4 | pattern = \"(\"
-    |           ^^^",
+    |           ^^^
+  the syntax is that of docs.rs/regex: no look-around, no back-references",
+    );
+    check(
+        "[[column]]\nname = \"when\"\njoin = [\"day\", \"time\"]\n",
+        "
+hotels/task.toml:4:8: there is no column `day` to join
+  4 | join = [\"day\", \"time\"]
+    |        ^^^^^^^^^^^^^^^
+  each joined column has its own [[column]], in the order of the template's slots",
+    );
+    check(
+        "[[column]]\nname = \"line\"\nsplit = { at = \" by \", into = [\"book\", \"author\"] }\n[data]\nkey = [\"line\"]\n",
+        "
+hotels/task.toml:6:8: the column `line` identifies records, and is gone: others are made of it
+  6 | key = [\"line\"]
+    |        ^^^^^^
+  name one of the columns that it becomes",
     );
     check(
         "[expect]\nsimilarity = 70\n",

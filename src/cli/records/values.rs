@@ -1,0 +1,88 @@
+//! What the texts of typed columns mean, as a person or a program reads it.
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::{ColumnType, Facet, ValueColumn};
+use crate::normalise::{self, Hints};
+use crate::store::Rows;
+
+/// The type of each column that has one.
+pub fn types(rows: &Rows) -> Json {
+    let main = rows.values.iter().filter(|it| it.facet == Facet::Value);
+    let entry = |it: &ValueColumn| (rows.table.columns[it.of].clone(), Json::from(it.kind.word()));
+    Json::Object(main.map(entry).collect())
+}
+
+/// Of each record: the values of its typed columns. Null where the text has none; money is an object.
+pub fn json(rows: &Rows) -> Json {
+    rows.cells.iter().map(|cells| Json::Object(record(rows, cells))).collect()
+}
+
+/// Texts that have no value, each with the reason.
+pub fn unread(rows: &Rows) -> Json {
+    let main: Vec<(usize, &ValueColumn)> =
+        rows.values.iter().enumerate().filter(|(_, it)| it.facet == Facet::Value).collect();
+    let hints = Hints::new(chrono_tz::Tz::UTC, rows.last_seen, None, None);
+    let mut found = Vec::new();
+    for (place, (row, cells)) in rows.table.rows.iter().zip(&rows.cells).enumerate() {
+        for &(at, column) in &main {
+            let text = row.cells[column.of].as_deref().filter(|text| !text.trim().is_empty());
+            let Some(text) = text.filter(|_| cells[at].is_null()) else { continue };
+            let why = normalise::read(column.kind, text, &hints).err().map(|why| why.to_string());
+            let name = &rows.table.columns[column.of];
+            found.push(serde_json::json!({ "record": place, "column": name, "text": text, "why": why }));
+        }
+    }
+    found.into()
+}
+
+fn record(rows: &Rows, cells: &[Json]) -> Map<String, Json> {
+    let main = rows.values.iter().filter(|it| it.facet == Facet::Value);
+    let value = |it: &ValueColumn| {
+        let value = match it.kind {
+            ColumnType::Money => money(rows, cells, it.of),
+            ColumnType::Bool => {
+                cell(rows, cells, it.of, Facet::Value).as_i64().map_or(Json::Null, |it| (it != 0).into())
+            }
+            _ => cell(rows, cells, it.of, Facet::Value).clone(),
+        };
+        (rows.table.columns[it.of].clone(), value)
+    };
+    main.map(value).collect()
+}
+
+fn money(rows: &Rows, cells: &[Json], of: usize) -> Json {
+    let amount = cell(rows, cells, of, Facet::Value);
+    if amount.is_null() {
+        return Json::Null;
+    }
+    let named = [("amount", Facet::Value), ("to", Facet::To), ("currency", Facet::Currency)];
+    let all = named.into_iter().map(|(name, facet)| (name.to_owned(), cell(rows, cells, of, facet).clone()));
+    Json::Object(all.filter(|(_, value)| !value.is_null()).collect())
+}
+
+fn cell<'r>(rows: &Rows, cells: &'r [Json], of: usize, facet: Facet) -> &'r Json {
+    let at = rows.values.iter().position(|it| it.of == of && it.facet == facet);
+    at.and_then(|at| cells.get(at)).unwrap_or(&Json::Null)
+}
+
+/// A row with values for texts, where a column has a type; a text without a value has a question mark before it.
+pub fn shown(rows: &Rows, row: usize) -> Vec<String> {
+    let (Some(texts), cells) = (rows.table.rows.get(row), rows.cells.get(row)) else { return Vec::new() };
+    let plain = |cell: &Json| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);
+    let one = |(of, text): (usize, &Option<String>)| {
+        let text = text.as_deref().unwrap_or("");
+        let Some(cells) = cells.filter(|_| rows.values.iter().any(|it| it.of == of)) else { return text.to_owned() };
+        let part = |facet: Facet| Some(cell(rows, cells, of, facet)).filter(|it| !it.is_null()).map(plain);
+        match part(Facet::Value) {
+            None if text.is_empty() => String::new(),
+            None => format!("? {text}"),
+            Some(value) => {
+                let to = part(Facet::To).map(|to| format!("–{to}")).unwrap_or_default();
+                let currency = part(Facet::Currency).map(|it| format!(" {it}")).unwrap_or_default();
+                format!("{value}{to}{currency}")
+            }
+        }
+    };
+    texts.cells.iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,331 @@
+//! What a person makes of the template's columns: names, pieces of them, several in one, what stands in for nothing. The one
+//! place where `[[column]]` of task.toml is applied, for every way in which a page is read.
+
+use std::collections::BTreeSet;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::model::{Column, Row, Table};
+
+/// A pattern that compiles to more than this would cost more than the page it is used on.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// Between joined texts.
+const BETWEEN: &str = " ";
+
+/// The columns of a task, ready to be applied to table after table.
+#[derive(Default)]
+pub struct Shape {
+    columns: Vec<Column>,
+    cuts: Vec<Option<Cut>>,
+    /// Nothing but names.
+    is_plain: bool,
+}
+
+/// Why columns cannot be made so: which of them, under which key, what is wrong and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ShapeError {
+    pub column: usize,
+    pub key: &'static str,
+    pub message: String,
+    pub hint: &'static str,
+}
+
+/// How a text comes apart, and the names of its pieces.
+struct Cut {
+    by: By,
+    names: Vec<String>,
+}
+
+enum By {
+    /// The groups, in the order of the names; 0 is all of it.
+    Pattern(Regex, Vec<usize>),
+    Delimiter(String),
+}
+
+/// Where a column of the result comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Slot(usize),
+    /// A slot, the column that says how it is cut, and which piece.
+    Piece(usize, usize, usize),
+    Join(usize),
+}
+
+struct Made<'s> {
+    name: &'s str,
+    from: From,
+    default: Option<&'s str>,
+}
+
+impl Shape {
+    pub fn new(columns: &[Column]) -> Result<Shape, ShapeError> {
+        let cuts = columns.iter().enumerate().map(|(at, column)| cut(at, column)).collect::<Result<Vec<_>, _>>()?;
+        let is_cut = cuts.iter().any(Option::is_some);
+        let is_plain = !is_cut && columns.iter().all(|it| it.join.is_none() && it.default.is_none());
+        let shape = Shape { columns: columns.to_vec(), cuts, is_plain };
+        shape.check()?;
+        Ok(shape)
+    }
+
+    /// The table under the person's columns: the first that no other makes names the first slot, and so on.
+    pub fn apply(&self, mut table: Table) -> Table {
+        if self.is_plain {
+            for (name, column) in table.columns.iter_mut().zip(&self.columns) {
+                name.clone_from(&column.name);
+            }
+            return table;
+        }
+        let made = self.made(&table.columns);
+        let kept: Vec<usize> = self.kept(&made);
+        let rows = table.rows.iter().map(|row| self.row(&made, &kept, row)).collect();
+        Table { columns: kept.iter().map(|&at| made[at].name.to_owned()).collect(), rows }
+    }
+
+    /// What holds of each slot, for the columns that are made of them.
+    pub fn carried(&self, of_slots: &[bool]) -> Vec<bool> {
+        if self.is_plain {
+            return of_slots.to_vec();
+        }
+        let names = vec![String::new(); of_slots.len()];
+        let made = self.made(&names);
+        let held = |at: usize| match made[at].from {
+            From::Slot(slot) | From::Piece(slot, ..) => of_slots.get(slot).copied().unwrap_or(true),
+            From::Join(_) => true,
+        };
+        self.kept(&made).into_iter().map(held).collect()
+    }
+
+    /// Columns that are made of others, and stand for no slot, each with the columns that it needs.
+    pub fn derived(&self) -> Vec<(&Column, Vec<&str>)> {
+        let each = self.columns.iter().filter_map(|column| {
+            let joined = column.join.as_ref().map(|names| names.iter().map(String::as_str).collect());
+            let source = self.maker(&column.name).map(|at| vec![self.columns[at].name.as_str()]);
+            Some((column, joined.or(source)?))
+        });
+        each.collect()
+    }
+
+    /// Slots that do not come out as they are: their names, and the columns that come of them.
+    pub fn made_of_slots(&self) -> Vec<(String, Vec<String>)> {
+        let mut made = Vec::new();
+        for (at, column) in self.columns.iter().enumerate() {
+            if column.join.is_some() || self.maker(&column.name).is_some() {
+                continue;
+            }
+            let pieces = self.cuts[at].as_ref().map_or(vec![column.name.clone()], |cut| cut.names.clone());
+            let joined_into = |name: &String| {
+                let into = self.columns.iter().find(|it| it.join.as_ref().is_some_and(|names| names.contains(name)));
+                into.map_or(name.clone(), |it| it.name.clone())
+            };
+            let outcomes: Vec<String> = pieces.iter().map(joined_into).collect();
+            if outcomes != [column.name.clone()] || self.cuts[at].is_some() {
+                made.push((column.name.clone(), outcomes));
+            }
+        }
+        made
+    }
+
+    /// Columns that are gone from the result, since others are made of them.
+    pub fn is_gone(&self, name: &str) -> bool {
+        let is_joined = self.columns.iter().flat_map(|it| it.join.iter().flatten()).any(|it| it == name);
+        let at = self.columns.iter().position(|it| it.name == name);
+        let is_replaced =
+            at.and_then(|at| self.cuts[at].as_ref()).is_some_and(|cut| !cut.names.iter().any(|it| it == name));
+        is_joined || is_replaced
+    }
+
+    /// Which other column has a piece of this name.
+    fn maker(&self, name: &str) -> Option<usize> {
+        let has = |at: &usize| self.cuts[*at].as_ref().is_some_and(|cut| cut.names.iter().any(|it| it == name));
+        (0..self.columns.len()).filter(|&at| self.columns[at].name != name).find(has)
+    }
+
+    fn made<'s>(&'s self, slots: &'s [String]) -> Vec<Made<'s>> {
+        let mut made: Vec<Made<'s>> = Vec::new();
+        let is_slot = |column: &Column| column.join.is_none() && self.maker(&column.name).is_none();
+        let slot_of: Vec<Option<usize>> = self
+            .columns
+            .iter()
+            .scan(0, |next, column| Some(is_slot(column).then(|| std::mem::replace(next, *next + 1))))
+            .collect();
+        let piece = |maker: usize, name: &str| {
+            let cut = self.cuts[maker].as_ref()?;
+            let piece = cut.names.iter().position(|it| it == name)?;
+            Some(From::Piece(slot_of[maker].filter(|&slot| slot < slots.len())?, maker, piece))
+        };
+        let default_of =
+            |name: &str| self.columns.iter().find(|it| it.name == name).and_then(|it| it.default.as_deref());
+        let mut push = |name: &'s str, from: From| made.push(Made { name, from, default: default_of(name) });
+        for (at, column) in self.columns.iter().enumerate() {
+            let own = self.maker(&column.name).unwrap_or(at);
+            match (&column.join, &self.cuts[own], slot_of[at]) {
+                (Some(_), ..) => push(&column.name, From::Join(at)),
+                (None, Some(_), _) => piece(own, &column.name).into_iter().for_each(|from| push(&column.name, from)),
+                (None, None, Some(slot)) if slot < slots.len() => push(&column.name, From::Slot(slot)),
+                (None, None, _) => {}
+            }
+            let unnamed = self.cuts[at].iter().flat_map(|cut| &cut.names);
+            for name in unnamed.filter(|name| !self.columns.iter().any(|it| it.name == **name)) {
+                piece(at, name).into_iter().for_each(|from| push(name, from));
+            }
+        }
+        let named = slot_of.iter().flatten().count();
+        for (slot, name) in slots.iter().enumerate().skip(named) {
+            push(name, From::Slot(slot));
+        }
+        made
+    }
+
+    fn kept(&self, made: &[Made<'_>]) -> Vec<usize> {
+        let joined: BTreeSet<&str> =
+            self.columns.iter().flat_map(|it| it.join.iter().flatten()).map(String::as_str).collect();
+        (0..made.len()).filter(|&at| !joined.contains(made[at].name)).collect()
+    }
+
+    fn row(&self, made: &[Made<'_>], kept: &[usize], row: &Row) -> Row {
+        let single = |it: &Made<'_>| -> Option<String> {
+            let found = match it.from {
+                From::Slot(slot) => row.cells.get(slot)?.clone(),
+                From::Piece(slot, maker, piece) => {
+                    let text = row.cells.get(slot)?.as_deref()?;
+                    self.cuts[maker].as_ref()?.piece(text, piece)
+                }
+                From::Join(_) => None,
+            };
+            found.filter(|text| !text.is_empty())
+        };
+        let with_default = |it: &Made<'_>, found: Option<String>| found.or_else(|| it.default.map(str::to_owned));
+        let joined = |column: usize| -> Option<String> {
+            let names = self.columns[column].join.as_ref()?;
+            let part =
+                |name: &String| made.iter().find(|it| it.name == name).and_then(|it| with_default(it, single(it)));
+            let parts: Vec<String> = names.iter().filter_map(part).collect();
+            (!parts.is_empty()).then(|| parts.join(BETWEEN))
+        };
+        let is_empty = row.cells.iter().all(Option::is_none);
+        let cell = |&at: &usize| match made[at].from {
+            // A row without anything is no row; what stands in for nothing does not make it one.
+            _ if is_empty => None,
+            From::Join(column) => with_default(&made[at], joined(column)),
+            From::Slot(_) | From::Piece(..) => with_default(&made[at], single(&made[at])),
+        };
+        Row { cells: kept.iter().map(cell).collect(), page: row.page }
+    }
+
+    fn check(&self) -> Result<(), ShapeError> {
+        let problem = |column: usize, key, message: String, hint| Err(ShapeError { column, key, message, hint });
+        let mut makers: Vec<(&str, usize)> = Vec::new();
+        for (at, column) in self.columns.iter().enumerate() {
+            let names = self.cuts[at].iter().flat_map(|cut| &cut.names);
+            for name in names {
+                if let Some((_, other)) = makers.iter().find(|(it, _)| it == name) {
+                    let message = format!("`{name}` is made of `{}` already", self.columns[*other].name);
+                    return problem(at, key_of(column), message, "give the piece another name");
+                }
+                makers.push((name, at));
+            }
+            let is_made = self.maker(&column.name).is_some();
+            if is_made && (self.cuts[at].is_some() || column.join.is_some()) {
+                let message =
+                    format!("`{}` is a piece of another column, and cannot be cut or joined again", column.name);
+                return problem(at, key_of(column), message, "say all of it in the other column's `pattern`");
+            }
+        }
+        self.check_joins()
+    }
+
+    fn check_joins(&self) -> Result<(), ShapeError> {
+        let is_known = |name: &str| {
+            self.columns.iter().any(|it| it.name == name && it.join.is_none()) || self.maker(name).is_some()
+        };
+        for (column, named) in self.columns.iter().enumerate() {
+            let Some(join) = &named.join else { continue };
+            let problem = |message: String, hint| Err(ShapeError { column, key: "join", message, hint });
+            if self.cuts[column].is_some() {
+                return problem("a column is cut or joined, not both".to_owned(), "make it two columns");
+            }
+            if join.len() < 2 {
+                return problem("`join` needs two columns at least".to_owned(), "write join = [\"day\", \"time\"]");
+            }
+            if let Some(name) = join.iter().find(|name| !is_known(name)) {
+                let message = format!("there is no column `{name}` to join");
+                return problem(
+                    message,
+                    "each joined column has its own [[column]], in the order of the template's slots",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn key_of(column: &Column) -> &'static str {
+    match (&column.pattern, &column.split) {
+        (Some(_), _) => "pattern",
+        (None, Some(_)) => "split",
+        (None, None) => "join",
+    }
+}
+
+fn cut(at: usize, column: &Column) -> Result<Option<Cut>, ShapeError> {
+    let problem = |key, message: String, hint| Err(ShapeError { column: at, key, message, hint });
+    match (&column.pattern, &column.split) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => {
+            problem("split", "a column has `pattern` or `split`, not both".to_owned(), "leave one of them out")
+        }
+        (Some(pattern), None) => {
+            let built =
+                RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES).build();
+            let regex = match built {
+                Ok(regex) => regex,
+                Err(error) => {
+                    let text = error.to_string();
+                    let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
+                    let message = format!("this regular expression cannot be used: {why}");
+                    return problem(
+                        "pattern",
+                        message,
+                        "the syntax is that of docs.rs/regex: no look-around, no back-references",
+                    );
+                }
+            };
+            let groups: Vec<(usize, String)> =
+                regex.capture_names().enumerate().filter_map(|(group, name)| Some((group, name?.to_owned()))).collect();
+            let (places, names) = match groups.is_empty() {
+                true => (vec![usize::from(regex.captures_len() > 1)], vec![column.name.clone()]),
+                false => groups.into_iter().unzip(),
+            };
+            Ok(Some(Cut { by: By::Pattern(regex, places), names }))
+        }
+        (None, Some(split)) => {
+            let names = split.names(&column.name);
+            if split.delimiter().is_empty() {
+                return problem(
+                    "split",
+                    "there is nothing to cut at".to_owned(),
+                    "write split = \" by \", or what stands between the parts",
+                );
+            }
+            if names.len() < 2 || names.iter().any(|it| it.trim().is_empty()) {
+                let hint = "write split = { at = \" by \", into = [\"book\", \"author\"] }";
+                return problem("split", "`into` names two columns at least".to_owned(), hint);
+            }
+            Ok(Some(Cut { by: By::Delimiter(split.delimiter().to_owned()), names }))
+        }
+    }
+}
+
+impl Cut {
+    fn piece(&self, text: &str, piece: usize) -> Option<String> {
+        let found = match &self.by {
+            By::Pattern(regex, groups) => regex.captures(text)?.get(*groups.get(piece)?)?.as_str(),
+            By::Delimiter(delimiter) => text.splitn(self.names.len(), delimiter.as_str()).nth(piece)?,
+        };
+        Some(found.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Days and times: all in digits, with names of months, in ideographs, and relative to when the page was fetched.
+
+mod tokens;
+mod names;
+mod clock;
+mod day;
+mod relative;
+
+use chrono::{Datelike, NaiveDate, NaiveTime, Offset, TimeZone, Utc};
+
+use super::{Found, Hints, Unread, plain};
+use crate::model::Value;
+
+pub use day::Order;
+use tokens::Tokens;
+
+/// How exactly a text names a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Year(i32),
+    Month(i32, u32),
+    Day(NaiveDate),
+}
+
+pub fn date(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
+    let mut tokens = Tokens::of(text);
+    if let Some(moment) = relative::moment(&mut tokens, text, hints) {
+        return Ok(Found { is_whole: tokens.is_used_up(), value: Value::Date(moment) });
+    }
+    let clock = clock::find(&mut tokens);
+    let found = relative::day(&mut tokens, hints).map_or_else(|| day::find(&mut tokens, hints), |day| Ok((day, true)));
+    let (day, mut is_sure) = match (found, &clock) {
+        (Ok(found), _) => found,
+        // A time alone is of the day on which the page was fetched.
+        (Err(Unread::NoDate), Some(_)) => (When::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false),
+        (Err(why), _) => return Err(why),
+    };
+    is_sure &= tokens.is_used_up();
+    let value = match (day, clock) {
+        (When::Day(day), Some(clock)) => clock.on(day, hints),
+        (When::Day(day), None) => day.format("%Y-%m-%d").to_string(),
+        (When::Month(year, month), _) => format!("{year:04}-{month:02}"),
+        (When::Year(year), _) => format!("{year:04}"),
+    };
+    Ok(Found { value: Value::Date(value), is_whole: is_sure })
+}
+
+/// The order of day and month that a date all in digits can only have; none where both are possible, or it is no such date.
+pub fn order_of(text: &str) -> Option<Order> {
+    day::order_of(&Tokens::of(&plain::text(text.trim())))
+}
+
+/// A local time as ISO 8601, with its distance from UTC. An hour that the clocks skip is the one after.
+fn written(day: NaiveDate, time: NaiveTime, offset: Option<i32>, hints: &Hints<'_>) -> String {
+    let local = day.and_time(time);
+    if let Some(offset) = offset.and_then(chrono::FixedOffset::east_opt) {
+        return format!("{}{}", local.format("%Y-%m-%dT%H:%M:%S"), offset_text(offset.local_minus_utc()));
+    }
+    let in_zone = hints.zone.from_local_datetime(&local);
+    let moment = in_zone.earliest().unwrap_or_else(|| hints.zone.from_utc_datetime(&local));
+    format!("{}{}", moment.format("%Y-%m-%dT%H:%M:%S"), offset_text(moment.offset().fix().local_minus_utc()))
+}
+
+fn offset_text(seconds: i32) -> String {
+    let (sign, minutes) = if seconds < 0 { ('-', -seconds / 60) } else { ('+', seconds / 60) };
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// A moment in the zone of the task.
+fn moment_text(moment: chrono::DateTime<Utc>, hints: &Hints<'_>) -> String {
+    let local = moment.with_timezone(&hints.zone);
+    written(local.date_naive(), local.time(), Some(local.offset().fix().local_minus_utc()), hints)
+}
+
+/// The year of a day that names none: the one that brings it nearest to when the page was fetched.
+fn nearest_year(month: u32, day: u32, hints: &Hints<'_>) -> Option<NaiveDate> {
+    let today = hints.fetched_at.with_timezone(&hints.zone).date_naive();
+    let years = [today.year(), today.year() - 1, today.year() + 1];
+    let days = years.into_iter().filter_map(|year| NaiveDate::from_ymd_opt(year, month, day));
+    days.min_by_key(|it| (*it - today).num_days().abs())
+}

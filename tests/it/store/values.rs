@@ -1,0 +1,88 @@
+//! What texts mean, beside the texts: the view is typed, and nothing else changes.
+
+use super::*;
+use pieme::model::{ColumnType, Facet, ValueColumn};
+use pieme::store::Resort;
+use rusqlite::Connection;
+
+const MONEY: &[ValueColumn] = &[
+    ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::Value },
+    ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::To },
+    ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::Currency },
+];
+
+/// Names, prices as found, and what these mean: `amount to currency`.
+fn publish(scene: &mut Scene, values: &[ValueColumn], rows: &[[&str; 5]]) -> Verdict {
+    let run = scene.begin();
+    let (task, now) = (scene.task.clone(), scene.now());
+    let columns = ["name", "price"].map(str::to_owned);
+    let cell = |text: &&str| (!text.is_empty()).then(|| (*text).to_owned());
+    let cut = |cells: &[&str; 5]| Row { cells: cells[..2 + values.len()].iter().map(cell).collect(), page: 0 };
+    let rows: Vec<Row> = rows.iter().map(cut).collect();
+    let key = ["name".to_owned()];
+    scene.store.stage_values(run, &task, (&columns, values), &key, &rows, now).expect("staged");
+    scene.end(run, CHANGED, rows.len() as u64)
+}
+
+fn view(scene: &Scene) -> Vec<String> {
+    let connection = Connection::open(scene.path()).expect("a reader");
+    let sql = "SELECT name || ' ' || typeof(price) || ' ' || ifnull(price, '-') || ' ' || ifnull(_to_price, '-') || ' ' ||
+                   ifnull(_currency_price, '-') || ' ' || _text_price FROM \"halifax-hotels\" ORDER BY _first_seen, name";
+    let mut statement = connection.prepare(sql).expect("a typed view");
+    let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+    rows.collect::<Result<_, _>>().expect("texts")
+}
+
+const ROWS: &[[&str; 5]] =
+    &[["Adler", "ab 95,00 €", "95.00", "", "EUR"], ["Ida", "10–20 $", "10", "20", "USD"], ["Krone", "ask", "", "", ""]];
+
+#[test]
+fn the_view_has_values_that_a_database_can_count_with_and_the_texts_beside_them() {
+    let mut scene = Scene::new();
+    publish(&mut scene, MONEY, ROWS);
+    assert_eq!(
+        view(&scene),
+        ["Adler real 95.0 - EUR ab 95,00 €", "Ida real 10.0 20.0 USD 10–20 $", "Krone null - - - ask"]
+    );
+    let rows = scene.store.published(&scene.task, 10, 0).expect("rows").expect("published");
+    assert_eq!(rows.table.columns, ["name", "price"]);
+    assert_eq!((rows.values.as_slice(), rows.cells[1][1].as_f64()), (MONEY, Some(20.0)));
+    // The digest of the texts holds, through the view.
+    drop(Store::open(&scene.path()).expect("a sound database"));
+}
+
+#[test]
+fn the_same_texts_are_unchanged_and_a_new_type_is_not() {
+    let mut scene = Scene::new();
+    assert_eq!(publish(&mut scene, &[], ROWS).outcome, CHANGED);
+    assert_eq!(publish(&mut scene, MONEY, ROWS).outcome, CHANGED, "now they have values");
+    let again = [["Adler", "ab 95,00 €", "96", "", "EUR"], ROWS[1], ROWS[2]];
+    assert_eq!(publish(&mut scene, MONEY, &again).outcome, Outcome::Published(Publication::Unchanged));
+    assert_eq!(view(&scene).len(), 3);
+}
+
+#[test]
+fn values_go_back_with_their_rows() {
+    let mut scene = Scene::new();
+    publish(&mut scene, MONEY, ROWS);
+    let before = view(&scene);
+    publish(&mut scene, MONEY, &[["Adler", "90 €", "90", "", "EUR"]]);
+    let (task, now) = (scene.task.clone(), scene.now());
+    scene.store.resort(&task, Resort::RollBack, &["name".to_owned()], now).expect("rolled back").expect("a verdict");
+    assert_eq!(view(&scene), before);
+}
+
+#[test]
+fn a_database_of_before_values_is_brought_up_to_date_and_read_as_it_was() {
+    let mut scene = Scene::new();
+    scene.go(CHANGED, &[&["Adler", "95"]]);
+    let path = scene.path();
+    drop(scene.store);
+    let connection = Connection::open(&path).expect("a writer");
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
+    connection.pragma_update(None, "user_version", version - 1).expect("the format before");
+    drop(connection);
+    let store = Store::open(&path).expect("brought up to date");
+    let rows = store.published(&scene.task, 10, 0).expect("rows").expect("published");
+    assert_eq!((rows.table.rows.len(), rows.values.len()), (1, 0));
+}
