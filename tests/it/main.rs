@@ -27,4 +27,5 @@ mod step;
 mod store;
 mod taskdir;
 mod trouble;
+mod typed;
 mod values;
