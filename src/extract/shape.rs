@@ -1,14 +1,15 @@
 //! What a person makes of the template's columns: names, pieces of them, several in one, what stands in for nothing. The one
 //! place where `[[column]]` of task.toml is applied, for every way in which a page is read.
 
-use std::collections::BTreeSet;
+mod check;
+mod cut;
 
-use regex::{Regex, RegexBuilder};
+use std::collections::BTreeSet;
 
 use crate::model::{Column, Row, Table};
 
-/// A pattern that compiles to more than this would cost more than the page it is used on.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
+use cut::{Cut, cut};
+
 /// Between joined texts.
 const BETWEEN: &str = " ";
 
@@ -29,18 +30,6 @@ pub struct ShapeError {
     pub key: &'static str,
     pub message: String,
     pub hint: &'static str,
-}
-
-/// How a text comes apart, and the names of its pieces.
-struct Cut {
-    by: By,
-    names: Vec<String>,
-}
-
-enum By {
-    /// The groups, in the order of the names; 0 is all of it.
-    Pattern(Regex, Vec<usize>),
-    Delimiter(String),
 }
 
 /// Where a column of the result comes from.
@@ -211,119 +200,6 @@ impl Shape {
             From::Slot(_) | From::Piece(..) => with_default(&made[at], single(&made[at])),
         };
         Row { cells: kept.iter().map(cell).collect(), page: row.page }
-    }
-
-    fn check(&self) -> Result<(), ShapeError> {
-        let problem = |column: usize, key, message: String, hint| Err(ShapeError { column, key, message, hint });
-        let mut makers: Vec<(&str, usize)> = Vec::new();
-        for (at, column) in self.columns.iter().enumerate() {
-            let names = self.cuts[at].iter().flat_map(|cut| &cut.names);
-            for name in names {
-                if let Some((_, other)) = makers.iter().find(|(it, _)| it == name) {
-                    let message = format!("`{name}` is made of `{}` already", self.columns[*other].name);
-                    return problem(at, key_of(column), message, "give the piece another name");
-                }
-                makers.push((name, at));
-            }
-            let is_made = self.maker(&column.name).is_some();
-            if is_made && (self.cuts[at].is_some() || column.join.is_some()) {
-                let message =
-                    format!("`{}` is a piece of another column, and cannot be cut or joined again", column.name);
-                return problem(at, key_of(column), message, "say all of it in the other column's `pattern`");
-            }
-        }
-        self.check_joins()
-    }
-
-    fn check_joins(&self) -> Result<(), ShapeError> {
-        let is_known = |name: &str| {
-            self.columns.iter().any(|it| it.name == name && it.join.is_none()) || self.maker(name).is_some()
-        };
-        for (column, named) in self.columns.iter().enumerate() {
-            let Some(join) = &named.join else { continue };
-            let problem = |message: String, hint| Err(ShapeError { column, key: "join", message, hint });
-            if self.cuts[column].is_some() {
-                return problem("a column is cut or joined, not both".to_owned(), "make it two columns");
-            }
-            if join.len() < 2 {
-                return problem("`join` needs two columns at least".to_owned(), "write join = [\"day\", \"time\"]");
-            }
-            if let Some(name) = join.iter().find(|name| !is_known(name)) {
-                let message = format!("there is no column `{name}` to join");
-                return problem(
-                    message,
-                    "each joined column has its own [[column]], in the order of the template's slots",
-                );
-            }
-        }
-        Ok(())
-    }
-}
-
-fn key_of(column: &Column) -> &'static str {
-    match (&column.pattern, &column.split) {
-        (Some(_), _) => "pattern",
-        (None, Some(_)) => "split",
-        (None, None) => "join",
-    }
-}
-
-fn cut(at: usize, column: &Column) -> Result<Option<Cut>, ShapeError> {
-    let problem = |key, message: String, hint| Err(ShapeError { column: at, key, message, hint });
-    match (&column.pattern, &column.split) {
-        (None, None) => Ok(None),
-        (Some(_), Some(_)) => {
-            problem("split", "a column has `pattern` or `split`, not both".to_owned(), "leave one of them out")
-        }
-        (Some(pattern), None) => {
-            let built =
-                RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES).build();
-            let regex = match built {
-                Ok(regex) => regex,
-                Err(error) => {
-                    let text = error.to_string();
-                    let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
-                    let message = format!("this regular expression cannot be used: {why}");
-                    return problem(
-                        "pattern",
-                        message,
-                        "the syntax is that of docs.rs/regex: no look-around, no back-references",
-                    );
-                }
-            };
-            let groups: Vec<(usize, String)> =
-                regex.capture_names().enumerate().filter_map(|(group, name)| Some((group, name?.to_owned()))).collect();
-            let (places, names) = match groups.is_empty() {
-                true => (vec![usize::from(regex.captures_len() > 1)], vec![column.name.clone()]),
-                false => groups.into_iter().unzip(),
-            };
-            Ok(Some(Cut { by: By::Pattern(regex, places), names }))
-        }
-        (None, Some(split)) => {
-            let names = split.names(&column.name);
-            if split.delimiter().is_empty() {
-                return problem(
-                    "split",
-                    "there is nothing to cut at".to_owned(),
-                    "write split = \" by \", or what stands between the parts",
-                );
-            }
-            if names.len() < 2 || names.iter().any(|it| it.trim().is_empty()) {
-                let hint = "write split = { at = \" by \", into = [\"book\", \"author\"] }";
-                return problem("split", "`into` names two columns at least".to_owned(), hint);
-            }
-            Ok(Some(Cut { by: By::Delimiter(split.delimiter().to_owned()), names }))
-        }
-    }
-}
-
-impl Cut {
-    fn piece(&self, text: &str, piece: usize) -> Option<String> {
-        let found = match &self.by {
-            By::Pattern(regex, groups) => regex.captures(text)?.get(*groups.get(piece)?)?.as_str(),
-            By::Delimiter(delimiter) => text.splitn(self.names.len(), delimiter.as_str()).nth(piece)?,
-        };
-        Some(found.trim().to_owned())
     }
 }
 

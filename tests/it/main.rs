@@ -30,4 +30,5 @@ mod step;
 mod store;
 mod taskdir;
 mod trouble;
+mod typed;
 mod values;

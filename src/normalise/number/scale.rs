@@ -1,0 +1,70 @@
+//! What stands behind the digits and makes another number of them: ½, 35K, 2,3 Millionen.
+
+/// ½ and its like.
+pub fn vulgar(c: char) -> Option<&'static str> {
+    Some(match c {
+        '½' => ".5",
+        '¼' => ".25",
+        '¾' => ".75",
+        '⅓' => ".33",
+        '⅔' => ".67",
+        '⅛' => ".125",
+        _ => return None,
+    })
+}
+
+/// Words for thousands, millions and milliards, by their beginnings, with their zeros.
+const SCALES: &[(&str, usize)] = &[
+    ("tsd", 3),
+    ("tausend", 3),
+    ("thousand", 3),
+    ("тыс", 3),
+    ("tys", 3),
+    ("mio", 6),
+    ("million", 6),
+    ("milión", 6),
+    ("milion", 6),
+    ("millon", 6),
+    ("milhões", 6),
+    ("milhão", 6),
+    ("mln", 6),
+    ("млн", 6),
+    ("mrd", 9),
+    ("milliard", 9),
+    ("mld", 9),
+    ("bn", 9),
+    ("млрд", 9),
+];
+
+/// How many zeros the word behind the digits stands for, and how far it goes.
+pub fn multiplier(behind: &str) -> Option<(usize, usize)> {
+    let blank = usize::from(behind.starts_with(' '));
+    let word: String = behind[blank..].chars().take_while(|c| c.is_alphabetic()).collect();
+    let first = word.chars().next()?;
+    let after = behind[blank + word.len()..].chars().next();
+    let zeros = match (first, word.as_str()) {
+        ('万' | '萬' | '만', _) if blank == 0 => return Some((4, first.len_utf8())),
+        ('億' | '亿' | '억', _) if blank == 0 => return Some((8, first.len_utf8())),
+        (_, "k" | "K" | "M" | "B") if blank == 0 && !matches!(after, Some('²' | '³' | '/' | '0'..='9')) => {
+            match first {
+                'M' => 6,
+                'B' => 9,
+                _ => 3,
+            }
+        }
+        _ => {
+            let lower = word.to_lowercase();
+            SCALES.iter().find(|(start, _)| lower.starts_with(start))?.1
+        }
+    };
+    Some((zeros, blank + word.len() + usize::from(blank == 1 && after == Some('.'))))
+}
+
+/// Times ten to the `zeros`.
+pub fn shifted(digits: &str, zeros: usize) -> String {
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let moved: String = decimals.chars().chain(std::iter::repeat('0')).take(zeros).collect();
+    let rest = decimals.get(zeros..).unwrap_or_default();
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{whole}{moved}{point}{rest}")
+}
