@@ -104,7 +104,7 @@ impl<'a> Harvest<'a> {
 
     /// What later runs are measured against.
     pub fn figures(&self) -> Figures {
-        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs, accepted: false }
+        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs, ..Figures::default() }
     }
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
