@@ -7,17 +7,18 @@ use chrono::{DateTime, Utc};
 use crate::config::Config;
 use crate::extract::{Shape, ShapeError};
 use crate::induce::adjust::Adjust;
+use crate::induce::find::Finder;
 use crate::induce::finish::{Finish, one_of};
 use crate::induce::help::{Block, Help, HelpError};
 use crate::induce::label::{Labelled, Meaning};
-use crate::induce::repair::repair;
+use crate::induce::repair::{as_named, repair};
 use crate::induce::template::Template;
 use crate::induce::{self, Candidate, LearnOptions};
-use crate::model::{Column, Outcome, PageMeta, PastRun, Quarantine, Row, RunId, Table, TaskName};
+use crate::model::{Column, Outcome, PageMeta, PastRun, Proposed, Quarantine, RunId, Table, TaskName};
 use crate::normalise::{Hints, infer};
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
-use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Spoken, TaskFolder};
+use crate::taskdir::{self, FileError, Label, LabelKind, Labels, Problem, Relabelling, Spoken, TaskFolder};
 
 /// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
 const CARRY_MIN_VALUES: usize = 2;
@@ -44,8 +45,13 @@ pub struct Proposal {
     pub said: Help,
     /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
     pub repairs: bool,
+    /// What speaks against the first of them, where that was looked at when the run ended.
+    pub doubt: Option<String>,
     body: Vec<u8>,
 }
+
+/// Lists that were found again, and what speaks against the first.
+type Repaired = (Vec<Candidate>, Option<String>);
 
 /// What a person chose.
 pub struct Choice {
@@ -97,23 +103,38 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Prop
     let pages = [tree(folder, &page, &body)];
     let made = Shape::new(&folder.task.columns)?.made_of_slots();
     let last_good = store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table);
-    let (candidates, said) = if help.only_finishes() {
-        let (candidates, said) = replayed(&pages, &taskdir::read_labels(&folder.dir)?);
-        // What a person said, and is still true of the page, says more than the last good rows.
-        if help.is_empty()
-            && said.is_empty()
-            && let Some(candidates) = repaired(&store, folder, run, &pages[0], last_good.as_ref())?
-        {
-            return Ok(Proposal { run, page, candidates, last_good, made, said, repairs: true, body });
+    let labels = taskdir::read_labels(&folder.dir)?;
+    let (candidates, said) = match (help.is_empty(), help.only_finishes()) {
+        (true, _) => match words_of_before(&pages, &labels) {
+            // What a person said, and is still true of the page, says more than the last good rows.
+            Some(found) => found,
+            None => {
+                if let Some((candidates, doubt)) = repaired(&store, folder, run, &pages[0], last_good.as_ref())? {
+                    return Ok(Proposal {
+                        run,
+                        page,
+                        candidates,
+                        last_good,
+                        made,
+                        said: Help::default(),
+                        repairs: true,
+                        doubt,
+                        body,
+                    });
+                }
+                (induce::learn(&pages, &LearnOptions::default()), Help::default())
+            }
+        },
+        (false, true) => {
+            let said = words_of_before(&pages, &labels).map(|(_, said)| said).unwrap_or_default();
+            taught(&pages, Help { finish: help.finish.clone(), ..said })?
         }
-        if help.is_empty() { (candidates, said) } else { taught(&pages, Help { finish: help.finish.clone(), ..said })? }
-    } else {
-        taught(&pages, help.clone())?
+        (false, false) => taught(&pages, help.clone())?,
     };
     if candidates.is_empty() {
         return Err(SuperviseError::NoList(page.url.to_string()));
     }
-    Ok(Proposal { run, page, candidates, last_good, made, said, repairs: false, body })
+    Ok(Proposal { run, page, candidates, last_good, made, said, repairs: false, doubt: None, body })
 }
 
 /// Where the page no longer looks like its template: the list found again by the last good rows. A template that nobody has
@@ -124,27 +145,43 @@ fn repaired(
     run: RunId,
     page: &Tree,
     last_good: Option<&Table>,
-) -> Result<Option<Vec<Candidate>>, SuperviseError> {
+) -> Result<Option<Repaired>, SuperviseError> {
     let is_redesigned = store.run(run)?.and_then(|run| run.end).is_some_and(|(_, verdict)| {
         matches!(verdict.outcome, Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns))
             && !verdict.provisional
     });
     let (Some(json), Some(good), true) = (&folder.template, last_good, is_redesigned) else { return Ok(None) };
+    if let Some(kept) = kept(folder, run)? {
+        return Ok(Some(kept));
+    }
     let Ok(template) = Template::from_json(&json.text()) else { return Ok(None) };
-    Ok(Some(repair(&template, good, page)).filter(|candidates| !candidates.is_empty()))
+    let template = as_named(&template, &folder.task.columns);
+    Ok(Some((repair(&template, good, page), None)).filter(|(candidates, _)| !candidates.is_empty()))
+}
+
+/// What was found at the run's end. What cannot be read is worked out again.
+fn kept(folder: &TaskFolder, run: RunId) -> Result<Option<Repaired>, SuperviseError> {
+    let Some(kept) = taskdir::read_proposals(&folder.dir)?.filter(|kept| kept.run == run) else { return Ok(None) };
+    let candidate = |proposed: Proposed| {
+        let template = Template::from_json(&proposed.template).ok()?;
+        let fits = proposed.table.columns.len() == template.columns().len();
+        let method = Finder::named(&proposed.method)?.name();
+        fits.then_some(Candidate { method, score: proposed.score, template, table: proposed.table })
+    };
+    let candidates: Option<Vec<Candidate>> = kept.mended.proposals.into_iter().map(candidate).collect();
+    Ok(candidates.filter(|it| !it.is_empty()).map(|candidates| (candidates, kept.mended.doubt)))
 }
 
 fn taught(pages: &[Tree], help: Help) -> Result<(Vec<Candidate>, Help), HelpError> {
     Ok((induce::learn_with(pages, &LearnOptions::default(), &help)?, help))
 }
 
-/// Candidates under the newest words that still match the page; without any, as the page itself offers them.
-fn replayed(pages: &[Tree], labels: &Labels) -> (Vec<Candidate>, Help) {
+/// Candidates under the newest words that still match the page.
+fn words_of_before(pages: &[Tree], labels: &Labels) -> Option<(Vec<Candidate>, Help)> {
     let options = LearnOptions::default();
     let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(to_help);
     let mut fitting = spoken.filter_map(|help| Some((induce::learn_with(pages, &options, &help).ok()?, help)));
-    let found = fitting.find(|(candidates, _)| !candidates.is_empty());
-    found.unwrap_or_else(|| (induce::learn(pages, &options), Help::default()))
+    fitting.find(|(candidates, _)| !candidates.is_empty())
 }
 
 fn to_help(label: &Label) -> Help {
@@ -272,7 +309,7 @@ impl Proposal {
         said.finish.adjust.extend(step);
         let pages = [tree(folder, &self.page, &self.body)];
         self.candidates = induce::learn_with(&pages, &LearnOptions::default(), &said)?;
-        self.repairs = false;
+        (self.repairs, self.doubt) = (false, None);
         self.said = said;
         Ok(())
     }
@@ -323,35 +360,29 @@ impl Proposal {
                 template.rename(index, name);
             }
         }
-        let kept: Vec<String> = names.iter().flatten().cloned().collect();
         let columns = self.columns(folder, &candidate, &names)?;
         let shape = Shape::new(&columns)?;
-        let mut labels = taskdir::read_labels(&folder.dir)?;
-        labels.labels.push(Label {
+        let label = Label {
             when: now,
             kind: if self.repairs { LabelKind::Repair } else { kind(&self.said) },
             candidate: u32::try_from(choice.pick + 1).expect("at most five candidates are shown"),
             method: candidate.method.to_owned(),
             rows: candidate.table.rows.len() as u64,
             first_row: first_row(&candidate.table),
-            columns: kept,
+            columns: names.iter().flatten().cloned().collect(),
             seconds: choice.seconds.map(|it| (it * 10.0).round() / 10.0),
             said: to_words(&self.said),
-        });
-        taskdir::keep_before(&folder.dir, &folder.task.columns)?;
-        // The template goes last: it is what a watching daemon acts on.
-        taskdir::write_labels(&folder.dir, &labels)?;
-        taskdir::write_columns(&folder.dir, &columns)?;
-        let mut sample = 1;
-        if self.repairs {
-            // The old shape must still be read as it was.
-            sample = taskdir::read_samples(&folder.dir)?.last().map_or(1, |it| it.index + 1);
-        } else {
-            taskdir::clear_samples(&folder.dir)?;
-        }
-        taskdir::write_sample(&folder.dir, sample, &self.body, &shape.apply(under_names(&candidate.table, &names)))?;
-        taskdir::write_template(&folder.dir, &template.to_json())?;
-        Ok(())
+        };
+        let (json, expected) = (template.to_json(), shape.apply(candidate.table.under_names(&names)));
+        let new = Relabelling {
+            template: &json,
+            label,
+            columns: &columns,
+            body: &self.body,
+            expected: &expected,
+            repairs: self.repairs,
+        };
+        Ok(taskdir::relabel(folder, new)?)
     }
 }
 
@@ -382,15 +413,6 @@ fn one_column_a_name(candidate: &Candidate, names: &[Option<String>]) -> (Candid
         }
     }
     (candidate, names)
-}
-
-/// The rows as the person will see them: the columns that were kept, under their names.
-fn under_names(table: &Table, names: &[Option<String>]) -> Table {
-    let kept = |row: &Row| {
-        let cells = row.cells.iter().zip(names).filter(|(_, name)| name.is_some()).map(|(cell, _)| cell.clone());
-        Row { cells: cells.collect(), page: row.page }
-    };
-    Table { columns: names.iter().flatten().cloned().collect(), rows: table.rows.iter().map(kept).collect() }
 }
 
 fn first_row(table: &Table) -> String {
@@ -489,7 +511,7 @@ mod tests {
     fn a_sample_expects_the_rows_that_a_person_chose() {
         let learned = table(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
         let names = [Some("price".to_owned()), None, Some("name".to_owned())];
-        assert_eq!(under_names(&learned, &names), table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]]));
+        assert_eq!(learned.under_names(&names), table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]]));
     }
 
     #[test]

@@ -83,9 +83,11 @@ pub fn decide(wanted: &Alert, look: &Look, said: &Said, id: Uuid, now: DateTime<
             let was_told = !said.troubles.is_empty();
             let since = after.since.take();
             after.troubles.clear();
+            // Nobody was asked after a redesign: then somebody is told at least.
+            let is_mended = last_run.is_some_and(|run| run.verdict.figures.mended && Some(run.run) != after.changed);
             let has_changed = state == State::Changed && last_run.map(|run| run.run) != after.changed;
             after.changed = last_run.map(|run| run.run);
-            if was_told && Kind::Recovered.is_wanted(&wanted.on) {
+            if (was_told || is_mended) && Kind::Recovered.is_wanted(&wanted.on) {
                 Some((Kind::Recovered, since))
             } else {
                 (has_changed && Kind::Changed.is_wanted(&wanted.on)).then_some((Kind::Changed, None))

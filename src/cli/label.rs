@@ -2,6 +2,7 @@
 
 mod ask;
 mod beside;
+mod keys;
 mod queue;
 
 use chrono::Utc;

@@ -66,7 +66,7 @@ fn seen(template: &Template, path: &Path) -> Result<Seen, Complaint> {
         rows: rows.len() as u64,
         similarity: Some(extraction.similarity),
         any_list: !rows.is_empty() || induce::has_list(&tree),
-        figures: Figures { likeness, columns: tally.figures(), signs: signs::of(&tree, &body), accepted: false },
+        figures: Figures { likeness, columns: tally.figures(), signs: signs::of(&tree, &body), ..Figures::default() },
         learning: Learning::Confirmed,
     })
 }

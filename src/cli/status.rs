@@ -9,13 +9,14 @@ mod watch;
 
 use std::path::Path;
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use clap::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
+use crate::store::Store;
 
 use self::lines::Line;
 use super::{Complaint, Done, exit, out, settle, task_name};
@@ -68,6 +69,9 @@ fn states() -> impl TypedValueParser<Value = State> {
     words.map(|word| State::from_word(&word).expect("only words of states are possible"))
 }
 
+/// An alert that was given up is spoken of for so long.
+const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
+
 /// What was asked for, looked at once.
 struct Look {
     daemon_runs: bool,
@@ -94,14 +98,16 @@ pub fn run(config: Option<&Path>, args: Args) -> u8 {
 /// What the command prints at one time.
 struct Shown {
     text: String,
-    /// That the daemon is down.
+    /// That the daemon is down, or that alerts did not arrive.
     note: Option<String>,
 }
 
 fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     let look = look(config, args)?;
     if args.json {
-        let document = serde_json::json!({ "daemon": look.daemon_runs, "tasks": look.lines });
+        let undelivered = undelivered(config)?;
+        let document =
+            serde_json::json!({ "daemon": look.daemon_runs, "undelivered_alerts": undelivered, "tasks": look.lines });
         return Ok(Shown { text: document.to_string(), note: None });
     }
     let styled = out::is_styled(args.color);
@@ -111,7 +117,21 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
         (_, []) => "No task is so.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
-    Ok(Shown { text, note: (!look.daemon_runs).then(|| daemon_is_down(config)) })
+    let unheard = match undelivered(config)? {
+        0 => None,
+        1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
+        many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
+    };
+    let notes: Vec<String> = (!look.daemon_runs).then(|| daemon_is_down(config)).into_iter().chain(unheard).collect();
+    Ok(Shown { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
+}
+
+/// Alerts that did not arrive, of a week at most where they were given up.
+fn undelivered(config: &Config) -> Result<u64, Complaint> {
+    if !config.store.exists() {
+        return Ok(0);
+    }
+    Ok(Store::open_reader(&config.store)?.letters_in_trouble(Utc::now() - GIVEN_UP_LATELY)?)
 }
 
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use crate::alert::{self, Look, Notice, Said, Settings};
 use crate::judge::Standing;
-use crate::model::TaskName;
 use crate::model::task::Alert;
+use crate::model::{PastRun, TaskName};
 use crate::store::{Outgoing, Store, StoreError, TaskRow, Told, Watched, Which};
 use crate::taskdir::Change;
 
@@ -97,6 +97,7 @@ fn decide(
     said: &Said,
     now: DateTime<Utc>,
 ) -> Result<(Option<Notice>, Said), StoreError> {
+    with_figures(store, &mut look, said)?;
     let id = Uuid::now_v7();
     let first = alert::decide(wanted, &look, said, id, now);
     if first.0.is_none() || look.fails == 0 {
@@ -106,6 +107,18 @@ fn decide(
     let past = store.past(&look.task, LOOK_BACK)?;
     (look.fails, look.failing_since) = alert::in_a_row(&past);
     Ok(alert::decide(wanted, &look, said, id, now))
+}
+
+/// The list of all tasks comes without the figures of their runs. A good run that nobody has looked at yet may have news in
+/// them.
+fn with_figures(store: &Store, look: &mut Look, said: &Said) -> Result<(), StoreError> {
+    let is_new = |run: &&mut PastRun| run.verdict.outcome.is_published() && Some(run.run) != said.changed;
+    if let Some(last) = look.standing.last_run.as_mut().filter(is_new)
+        && let Some((_, verdict)) = store.run(last.run)?.and_then(|run| run.end)
+    {
+        last.verdict.figures = verdict.figures;
+    }
+    Ok(())
 }
 
 fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {

@@ -108,6 +108,8 @@ impl Collector {
                 Message::Body { url } => self.desk.body(&url, Utc::now()),
                 Message::Connect { question, host, port } => self.desk.broker.connect(question, host, port),
                 Message::Robots(robots) => self.desk.robots(robots),
+                // Nobody has asked a run for that.
+                Message::Mended(_) => {}
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());

@@ -19,6 +19,7 @@ pub mod lock;
 pub mod log;
 pub mod progress;
 pub mod runner;
+mod mend;
 pub mod scratch;
 pub mod spawn;
 pub mod turns;

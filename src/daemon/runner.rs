@@ -107,13 +107,34 @@ impl Runner {
             Begun::Started => {}
         }
         tracing::info!(%run, task = %name, "run starts");
-        let end = match self.assignment(&folder, run).await {
-            Ok((assignment, _scratch)) => self.child(&folder, assignment, listener, stop).await,
+        let mut end = self.one(&folder, run, listener.clone(), stop.clone()).await;
+        let found = self.mend(&folder, run, &mut end.verdict, stop.clone()).await;
+        let end = self.ended(&folder, run, end).await;
+        match found.filter(|found| found.is_taken(&folder, &end.verdict)) {
+            Some(found) => Ok(Ended::Run(self.run_mended(&folder, found, end, listener, stop).await?)),
+            None => Ok(Ended::Run(end)),
+        }
+    }
+
+    /// From the order to the verdict, which nobody has written down yet.
+    pub(super) async fn one(
+        &self,
+        folder: &TaskFolder,
+        run: RunId,
+        listener: Option<Listener>,
+        stop: watch::Receiver<bool>,
+    ) -> End {
+        match self.assignment(folder, run).await {
+            Ok((assignment, _scratch)) => self.child(folder, assignment, listener, stop).await,
             Err(verdict) => End::failed(verdict),
-        };
-        let (verdict, left_alone_until) = self.end(&folder, run, end.verdict).await;
-        tracing::info!(%run, task = %name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
-        Ok(Ended::Run(End { verdict, left_alone_until, ..end }))
+        }
+    }
+
+    /// Writes the end down and says it.
+    pub(super) async fn ended(&self, folder: &Arc<TaskFolder>, run: RunId, end: End) -> End {
+        let (verdict, left_alone_until) = self.end(folder, run, end.verdict).await;
+        tracing::info!(%run, task = %folder.name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
+        End { verdict, left_alone_until, ..end }
     }
 
     /// The order for the child, and a folder that is there for as long as it runs.
@@ -147,6 +168,7 @@ impl Runner {
             scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
+            mend: None,
         };
         Ok((assignment, scratch))
     }
@@ -172,7 +194,7 @@ impl Runner {
                 return End::failed(verdict);
             }
         };
-        let group = Group(child.id());
+        let group = Group::of(&child);
         let pid = child.id();
         let named = self.keeper.ask(move |store| store.set_pid(run, pid)).await;
         if let Err(error) = named {
@@ -270,10 +292,14 @@ pub(super) fn store_trouble(error: StoreError) -> Verdict {
 }
 
 /// A run's process group. Killing it is always safe: it is gone, or it is ours.
-struct Group(u32);
+pub(super) struct Group(u32);
 
 impl Group {
-    fn kill(&self) {
+    pub(super) fn of(child: &Child) -> Group {
+        Group(child.id())
+    }
+
+    pub(super) fn kill(&self) {
         if let Ok(pid) = i32::try_from(self.0) {
             // Gone already is what we want.
             let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
@@ -281,11 +307,11 @@ impl Group {
     }
 }
 
-fn reap(child: &mut Child) -> Option<ExitStatus> {
+pub(super) fn reap(child: &mut Child) -> Option<ExitStatus> {
     child.wait().ok()
 }
 
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
     if stop.wait_for(|&now| now).await.is_err() {
         // Nobody is left who could say stop.
         std::future::pending::<()>().await;

@@ -57,6 +57,11 @@ impl Shape {
         Ok(shape)
     }
 
+    /// Are the columns those of the template, under names of their own?
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// The table under the person's columns: the first that no other makes names the first slot, and so on.
     pub fn apply(&self, mut table: Table) -> Table {
         if self.is_plain {

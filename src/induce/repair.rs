@@ -7,10 +7,13 @@
 
 mod again;
 mod mapping;
+mod conviction;
 
 use super::{Candidate, LearnOptions, Template, learn};
-use crate::model::{Row, Table};
+use crate::model::{Column, Row, Table};
 use crate::page::Tree;
+
+pub use conviction::doubt;
 
 use again::Old;
 use mapping::Mapping;
@@ -39,6 +42,14 @@ pub fn repair(template: &Template, good: &Table, page: &Tree) -> Vec<Candidate> 
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked.into_iter().take(LearnOptions::default().top).map(|(_, candidate)| candidate).collect()
+}
+
+/// The template under the names that the task's columns have now: by them the last good rows are known.
+pub fn as_named(template: &Template, columns: &[Column]) -> Template {
+    let mut named = template.clone();
+    let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden).map(|(place, _)| place);
+    shown.zip(columns).for_each(|(place, column)| named.rename(place, &column.name));
+    named
 }
 
 fn weigh(old: &Old<'_>, candidate: &Candidate, place: usize) -> (f64, Mapping) {
@@ -144,5 +155,47 @@ mod tests {
             !repair(&template, &none, &Tree::parse(&after(&NAMES))).is_empty(),
             "without rows the columns' names help"
         );
+    }
+
+    #[test]
+    fn only_what_is_surely_the_same_list_raises_no_doubt() {
+        let (template, good) = learned(&before(&NAMES));
+        let others = ["Grand", "Hof", "Imperial", "Juliet", "Krone", "Linde"];
+        let without_prices = after(&NAMES).replace("EUR ", "<!-- ").replace(".00", " -->");
+        for (what, page, wanted) in [
+            ("the same records", after(&NAMES), None),
+            ("one is gone", after(&NAMES[1..]), None),
+            ("all are new", after(&others).replace("EUR ", "EUR 1").replace(" km", "7 km"), Some("only 0 %")),
+            ("half are gone", after(&NAMES[3..]), Some("only 50 %")),
+            ("many more", after(&[&NAMES[..], &others[..]].concat()), Some("it has 12 rows")),
+            ("a column is gone", without_prices, Some("the column `price`")),
+        ] {
+            let doubt = doubt(&template, &good, &repair(&template, &good, &Tree::parse(&page)));
+            match (wanted, &doubt) {
+                (None, None) => {}
+                (Some(start), Some(said)) if said.starts_with(start) => {}
+                _ => panic!("{what}: {doubt:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_further_pages_are_not_missed_on_the_first() {
+        let (template, mut good) = learned(&before(&NAMES));
+        let further = (0..20).map(|n| Row { cells: vec![Some(format!("Other {n}")); good.columns.len()], page: 1 });
+        good.rows.extend(further.collect::<Vec<_>>());
+        let candidates = repair(&template, &good, &Tree::parse(&after(&NAMES)));
+        assert_eq!(doubt(&template, &good, &candidates), None);
+    }
+
+    #[test]
+    fn columns_go_by_the_names_that_the_task_gives_them() {
+        let (template, good) = learned(&before(&NAMES));
+        let named = ["url", "hotel", "costs", "distance"].map(Column::text);
+        let renamed = as_named(&template, &named);
+        let good = Table { columns: named.iter().map(|it| it.name.clone()).collect(), ..good };
+        let best = repair(&renamed, &good, &Tree::parse(&after(&NAMES))).swap_remove(0);
+        assert_eq!(column(&best.table, "hotel"), NAMES);
+        assert_eq!(column(&best.table, "costs")[0], "EUR 95.00");
     }
 }

@@ -25,13 +25,16 @@ pub struct RowMeasure {
     pub off: Option<String>,
 }
 
+/// A tenth of 40 is 4 − 10⁻¹⁵ to a machine.
+const ROUNDING: f64 = 1e-9;
+
 pub fn measure(expect: &Expect, rows: u64, window: &Window<'_>) -> RowMeasure {
     let drop_allowed = expect.max_row_drop.unwrap_or_else(|| window.drop_allowed());
     let usual = window.usual_rows();
     let by_window = usual.filter(|_| drop_allowed < 1.0).map_or(0, |usual| {
         // Exactly as many as may be missing are too many.
-        let gone = (usual as f64 * (1.0 - drop_allowed)).floor() as u64;
-        usual.min(gone + 1)
+        let left = (usual as f64 * (1.0 - drop_allowed) + ROUNDING).floor() as u64;
+        usual.min(left + 1)
     });
     let measure = RowMeasure {
         rows,
@@ -58,5 +61,55 @@ impl RowMeasure {
             "{rows} rows where good runs had {usual}: {missing:.0} % are missing, and {:.0} % are too many (expect.max_row_drop)",
             self.drop_allowed * 100.0
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::model::{Failure, Outcome, PastRun, Publication, RunId, Verdict};
+
+    fn good(rows: &[u64]) -> Vec<PastRun> {
+        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+        let outcome = Outcome::Published(Publication::Changed);
+        let run = |&rows: &u64| PastRun {
+            run: RunId::new(),
+            started_at: then,
+            ended_at: then,
+            verdict: Verdict { outcome, rows, ..Verdict::failed(Failure::Internal, "") },
+        };
+        rows.iter().map(run).collect()
+    }
+
+    #[test]
+    fn as_many_rows_as_may_not_be_missing_are_the_fewest() {
+        let told = |drop| Expect { max_row_drop: Some(drop), ..Expect::default() };
+        for (what, expect, past, fewest) in [
+            ("nothing is known", Expect::default(), &[][..], 1),
+            ("one good run", Expect::default(), &[40], 21),
+            ("four steady ones", Expect::default(), &[40, 40, 40, 40], 31),
+            ("a person allows more", told(0.9), &[40, 40, 40, 40], 5),
+            ("a person allows any", told(1.0), &[40], 1),
+            ("a person allows none", told(0.0), &[40], 40),
+            ("a person wants more than there were", Expect { min_rows: 60, ..Expect::default() }, &[40], 60),
+            ("a list of one", Expect::default(), &[1], 1),
+        ] {
+            let past = good(past);
+            let window = Window::of(&past);
+            assert_eq!(measure(&expect, 0, &window).fewest, fewest, "{what}");
+            assert_eq!(measure(&expect, fewest, &window).off, None, "{what}: enough");
+            assert!(measure(&expect, fewest - 1, &window).off.is_some(), "{what}: one less");
+        }
+    }
+
+    #[test]
+    fn more_rows_are_no_alarm_and_the_sentence_has_the_numbers() {
+        let past = good(&[40]);
+        let window = Window::of(&past);
+        assert_eq!(measure(&Expect::default(), 4_000, &window).off, None);
+        let off = measure(&Expect::default(), 10, &window).off.unwrap_or_default();
+        assert!(off.contains("10 rows where good runs had 40: 75 % are missing"), "{off}");
     }
 }

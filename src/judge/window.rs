@@ -72,3 +72,62 @@ impl<'p> Window<'p> {
         self.good.iter().map(|run| run.verdict.rows).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::model::{Failure, Figures, Outcome, Publication, Quarantine, RunId, Verdict};
+
+    /// Newest first; `-` before a count: kept aside, `!` behind it: accepted by a person.
+    fn past(runs: &str) -> Vec<PastRun> {
+        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+        let run = |word: &str| {
+            let outcome = match word.starts_with('-') {
+                true => Outcome::Quarantined(Quarantine::Rows),
+                false => Outcome::Published(Publication::Changed),
+            };
+            let figures = Figures { accepted: word.ends_with('!'), ..Figures::default() };
+            let rows = word.trim_matches(['-', '!']).parse().expect("a number");
+            let verdict = Verdict { outcome, rows, figures, ..Verdict::failed(Failure::Internal, "") };
+            PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
+        };
+        runs.split_whitespace().map(run).collect()
+    }
+
+    #[test]
+    fn only_good_runs_since_a_person_spoke_are_looked_back_on() {
+        for (runs, rows) in [
+            ("", &[][..]),
+            ("3 -1 2", &[3, 2]),
+            ("3 4! 90 91", &[3, 4]),
+            ("-9! 3 4", &[3, 4]),
+            ("1 2 3 4 5 6 7 8 9 10", &[1, 2, 3, 4, 5, 6, 7, 8]),
+        ] {
+            assert_eq!(Window::of(&past(runs)).rows(), rows, "{runs}");
+        }
+    }
+
+    #[test]
+    fn what_is_usual_is_in_the_middle_and_not_the_last_word() {
+        for (runs, usual) in [("", None), ("40", Some(40)), ("1 40 41", Some(40)), ("10 40 41 42", Some(41))] {
+            assert_eq!(Window::of(&past(runs)).usual_rows(), usual, "{runs}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_varies_may_vary() {
+        for (runs, drop) in [
+            ("40 40 40", 0.5),
+            ("40 40 40 40", 0.25),
+            ("40 39 40 40", 0.25),
+            ("40 36 40 40", 0.3),
+            ("40 10 40 40", 0.5),
+            ("0 0 0 0", 0.5),
+        ] {
+            let allowed = Window::of(&past(runs)).drop_allowed();
+            assert!((allowed - drop).abs() < 1e-9, "{runs}: {allowed}");
+        }
+    }
+}

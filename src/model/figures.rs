@@ -116,6 +116,9 @@ pub struct Figures {
     /// A person has said that these rows are right: what was before them is no measure any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
+    /// The list was found again after a redesign and taken without a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mended: bool,
 }
 
 /// What the first page says besides its list. Only what earlier good pages did not say tells anything.

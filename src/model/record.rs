@@ -22,6 +22,15 @@ impl Table {
     pub fn records(&self) -> Records<'_> {
         Records(self)
     }
+
+    /// Of each column its new name, or none where it is not wanted.
+    pub fn under_names(&self, names: &[Option<String>]) -> Table {
+        let kept = |row: &Row| {
+            let cells = row.cells.iter().zip(names).filter(|(_, name)| name.is_some()).map(|(cell, _)| cell.clone());
+            Row { cells: cells.collect(), page: row.page }
+        };
+        Table { columns: names.iter().flatten().cloned().collect(), rows: self.rows.iter().map(kept).collect() }
+    }
 }
 
 pub struct Records<'a>(&'a Table);

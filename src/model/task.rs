@@ -175,6 +175,8 @@ pub struct Expect {
     /// Share of the rows of good runs that may be missing; learned from them where absent.
     pub max_row_drop: Option<f64>,
     pub allow_empty: bool,
+    /// A list that was surely found again after a redesign is taken without a person.
+    pub auto_accept: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -244,7 +246,7 @@ impl Default for Data {
 
 impl Default for Expect {
     fn default() -> Expect {
-        Expect { similarity: 0.7, min_rows: 1, max_row_drop: None, allow_empty: false }
+        Expect { similarity: 0.7, min_rows: 1, max_row_drop: None, allow_empty: false, auto_accept: false }
     }
 }
 

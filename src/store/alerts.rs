@@ -161,6 +161,14 @@ impl Store {
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
+    /// How many did not arrive so far: those that are tried again, and those that were given up since then.
+    pub fn letters_in_trouble(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM _delivery d JOIN _alert a ON a.id = d.alert
+                   WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL AND (d.next_try IS NOT NULL OR a.made_at > ?1)";
+        let count: i64 = self.connection.prepare_cached(sql)?.query_row([stamp::text(since)], |row| row.get(0))?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
     pub fn delivered(&mut self, letter: &Letter, now: DateTime<Utc>) -> Result<(), StoreError> {
         let sql = "UPDATE _delivery SET tries = tries + 1, next_try = NULL, delivered_at = ?3, trouble = NULL
                    WHERE alert = ?1 AND target = ?2";

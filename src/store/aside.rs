@@ -89,7 +89,7 @@ impl Store {
             rows: copied,
             pages: before.map_or(0, |it| it.pages),
             provisional: false,
-            figures: Figures { accepted: true, ..figures },
+            figures: Figures { accepted: true, mended: false, ..figures },
         };
         self.end_run(run, &verdict, now).map(Some)
     }
@@ -117,4 +117,74 @@ fn with_values(rows: &Rows) -> Vec<Row> {
         page: row.page,
     };
     rows.table.rows.iter().zip(values).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Failure, Quarantine, Row};
+
+    fn store() -> (tempfile::TempDir, Store, TaskName) {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let store = Store::open(&folder.path().join("pieme.db")).expect("a database");
+        (folder, store, TaskName::new("hotels").expect("a name"))
+    }
+
+    fn run(store: &mut Store, task: &TaskName, outcome: Outcome, rows: u64) -> RunId {
+        let (run, now) = (RunId::new(), Utc::now());
+        let trigger = Trigger::Person;
+        let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };
+        store.begin_run(&start).expect("a run");
+        let cells = |n: u64| Row { cells: vec![Some(format!("{n} of {rows}"))], page: 0 };
+        let staged: Vec<Row> = (0..rows).map(cells).collect();
+        store.stage_rows(run, task, &["name".to_owned()], &[], &staged, now).expect("rows");
+        let figures = Figures { mended: true, ..Figures::default() };
+        let verdict =
+            Verdict { outcome, rows, similarity: Some(0.9), figures, ..Verdict::failed(Failure::Internal, "") };
+        store.end_run(run, &verdict, now).expect("an end");
+        run
+    }
+
+    fn published(store: &Store, task: &TaskName) -> u64 {
+        store.published(task, 0, 0).expect("a store").map_or(0, |rows| rows.total)
+    }
+
+    const GOOD: Outcome = Outcome::Published(Publication::Changed);
+    const ASIDE: Outcome = Outcome::Quarantined(Quarantine::Rows);
+
+    #[test]
+    fn the_newest_rows_that_were_kept_aside_are_accepted() {
+        let (_folder, mut store, task) = store();
+        run(&mut store, &task, GOOD, 9);
+        run(&mut store, &task, ASIDE, 4);
+        let newest = run(&mut store, &task, ASIDE, CHUNK + 3);
+        assert_eq!(store.aside(&task).expect("a store"), Some(newest));
+        let verdict = store.resort(&task, Resort::Accept, &[], Utc::now()).expect("a store").expect("a run");
+        assert_eq!((verdict.outcome, verdict.rows, published(&store, &task)), (GOOD, CHUNK + 3, CHUNK + 3));
+        assert!(verdict.figures.accepted && !verdict.figures.mended, "a person has said so now");
+        assert_eq!(verdict.similarity, Some(0.9), "as they were measured");
+    }
+
+    #[test]
+    fn what_is_dropped_is_gone_and_nothing_else() {
+        let (_folder, mut store, task) = store();
+        run(&mut store, &task, GOOD, 9);
+        run(&mut store, &task, ASIDE, 4);
+        assert_eq!(store.resort(&task, Resort::Drop, &[], Utc::now()).expect("a store"), None);
+        assert_eq!(store.aside(&task).expect("a store"), None);
+        assert_eq!(published(&store, &task), 9);
+        assert_eq!(store.resort(&task, Resort::Accept, &[], Utc::now()).expect("a store"), None, "nothing is left");
+    }
+
+    #[test]
+    fn rows_of_before_come_back_and_go_again() {
+        let (_folder, mut store, task) = store();
+        assert_eq!(store.resort(&task, Resort::RollBack, &[], Utc::now()).expect("a store"), None);
+        run(&mut store, &task, GOOD, 9);
+        run(&mut store, &task, GOOD, 5);
+        for wanted in [9, 5] {
+            store.resort(&task, Resort::RollBack, &[], Utc::now()).expect("a store").expect("a run");
+            assert_eq!(published(&store, &task), wanted);
+        }
+    }
 }

@@ -16,10 +16,19 @@ pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
 
 /// Makes `expect.allow_empty` true: a person has said that there may be nothing.
 pub fn allow_empty(dir: &Path) -> Result<(), Problem> {
+    expect(dir, "allow_empty", true)
+}
+
+/// Makes `expect.auto_accept` false: a person has undone what was accepted without one.
+pub fn ask_before_accepting(dir: &Path) -> Result<(), Problem> {
+    expect(dir, "auto_accept", false)
+}
+
+fn expect(dir: &Path, key: &str, to: bool) -> Result<(), Problem> {
     rewrite(dir, |document| {
         let expect = document.entry("expect").or_insert_with(toml_edit::table);
         if let Some(expect) = expect.as_table_like_mut() {
-            expect.insert("allow_empty", value(true));
+            expect.insert(key, value(to));
         }
     })
 }

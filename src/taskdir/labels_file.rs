@@ -109,12 +109,24 @@ pub enum LabelKind {
     Tell,
     /// After a redesign the list was found again, and a person said yes.
     Repair,
+    /// The same, and nobody was asked (`expect.auto_accept`).
+    Mended,
 }
 
 impl Labels {
     /// When a person last said what the list is: runs before that were of another one.
     pub fn last(&self) -> Option<DateTime<Utc>> {
         self.labels.last().map(|label| label.when)
+    }
+
+    /// The last one was not a person's.
+    pub fn is_mended(&self) -> bool {
+        self.labels.last().is_some_and(|label| label.kind == LabelKind::Mended)
+    }
+
+    /// The last one added a page to those before.
+    pub(super) fn is_repair(&self) -> bool {
+        self.labels.last().is_some_and(|label| matches!(label.kind, LabelKind::Repair | LabelKind::Mended))
     }
 
     /// A person has said yes to the template.

@@ -10,6 +10,7 @@ mod notes;
 mod shelf;
 mod columns_file;
 mod labels_file;
+mod relabel;
 mod samples;
 mod state;
 mod kept;
@@ -24,16 +25,17 @@ use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
 
 pub use before::{bring_back, keep_before};
-pub use columns_file::{allow_empty, write_columns};
+pub use columns_file::{allow_empty, ask_before_accepting, write_columns};
 pub use folder::FileError;
 pub use items::read_items;
 pub use kept::{KeptPages, read_robots, write_robots};
 pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_labels};
 pub use problem::Problem;
+pub use relabel::{Relabelling, relabel};
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
 pub use shelf::{Change, Entry, Shelf};
 pub use source::Source;
-pub use state::{read_cookies, write_cookies};
+pub use state::{forget_proposals, read_cookies, read_proposals, write_cookies, write_proposals};
 pub use template_text::TemplateText;
 
 use folder::Folder;

@@ -55,6 +55,13 @@ pub fn clear_samples(dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
+pub(super) fn remove_last_sample(dir: &Path) -> Result<(), FileError> {
+    let Some(folder) = Folder::open(dir)?.inner(SAMPLES)? else { return Ok(()) };
+    let Some(&last) = numbers(&folder)?.last() else { return Ok(()) };
+    folder.remove(&rows_file(last))?;
+    folder.remove(&page_file(last))
+}
+
 fn numbers(folder: &Folder) -> Result<BTreeSet<u32>, FileError> {
     let io = |source| FileError::Io { path: folder.path().to_owned(), source };
     let mut numbers = BTreeSet::new();

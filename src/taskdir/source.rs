@@ -153,7 +153,7 @@ fn elsewhere(word: &str) -> Option<String> {
             ],
         ),
         ("data", &["key", "history"]),
-        ("expect", &["similarity", "min_rows", "max_row_drop", "allow_empty"]),
+        ("expect", &["similarity", "min_rows", "max_row_drop", "allow_empty", "auto_accept"]),
         ("alert", &["urls", "after", "on"]),
     ];
     let (table, _) = HOMES.iter().find(|(_, keys)| keys.contains(&word))?;

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::model::{
-    KeptPage, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Task, TaskName, TraceLine, ValueColumn, Verdict,
+    KeptPage, Mended, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Table, Task, TaskName, TraceLine,
+    ValueColumn, Verdict,
 };
 
 pub use socket::{Inlet, Outlet};
@@ -61,6 +62,30 @@ pub struct Assignment {
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.
     pub parent_pid: u32,
+    /// No run, but the list to be found again on this page. The frame's raw bytes are the page and then the samples.
+    pub mend: Option<Mend>,
+}
+
+/// By what a list is found again after a redesign.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Mend {
+    pub page: PageMeta,
+    /// Of the page, compressed as it was sent.
+    pub page_bytes: usize,
+    /// The last good rows.
+    pub good: Table,
+    pub samples: Vec<MendSample>,
+    /// There are more, which are too large.
+    pub samples_left_out: bool,
+}
+
+/// A page that the template must go on reading as before.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct MendSample {
+    /// Its number in `samples/`.
+    pub index: u32,
+    pub bytes: usize,
+    pub expected: Table,
 }
 
 /// Secret values by name. Debug prints the names alone.
@@ -132,6 +157,8 @@ pub enum Message {
         host: String,
         port: u16,
     },
+    /// The answer to [`Assignment::mend`]; the frame's raw bytes are the page as it was sent, where it is not too large.
+    Mended(Mended),
     /// The last message. Without it the run has crashed.
     End(Verdict),
 }

@@ -108,7 +108,7 @@ impl Harvest {
 
     /// What later runs are measured against.
     pub fn figures(&self) -> Figures {
-        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs, accepted: false }
+        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs, ..Figures::default() }
     }
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.

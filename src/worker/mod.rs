@@ -9,6 +9,7 @@ mod values;
 mod door;
 mod parent;
 mod outbox;
+mod mend;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -36,8 +37,8 @@ pub fn main() -> ExitCode {
     seal::early();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
     let mut inlet = Inlet::new(stdin);
-    let assignment = match wire::read::<Assignment>(&mut inlet) {
-        Ok(Some((assignment, _))) => assignment,
+    let (assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
+        Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
     // Made before the seal, which lets nobody make the sockets that its signals go through.
@@ -53,6 +54,11 @@ pub fn main() -> ExitCode {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
+    if let Some(what) = &assignment.mend {
+        mend::run(&assignment, what, &raw);
+        return ExitCode::SUCCESS;
+    }
+    drop(raw);
     outbox::keep_going();
     let door = ParentDoor::default();
     let answers = listen(inlet, door.clone());

@@ -191,14 +191,14 @@ fn the_queue_is_worked_off_with_one_key_a_task() {
     let before = rows(&stage);
     page.say(&cards(&NAMES));
     assert_eq!(run(&stage), "quarantined layout");
-    let shown = typed(&stage, &["label"], "s\n");
+    let shown = typed(&stage, &["label"], &[("> ", "s")]);
     assert!(shown.contains("12 rows before") && shown.contains("12 rows now"), "{shown}");
     assert_eq!(stage.state("hotels"), "quarantined", "skipped");
-    let shown = typed(&stage, &["label"], "\n");
+    let shown = typed(&stage, &["label"], &[("> ", "\r")]);
     assert_eq!(stage.state("hotels"), "ok", "{shown}");
     assert_eq!(rows(&stage), before, "Enter was enough");
     assert!(stage.read("tasks/hotels/labels.toml").contains("seconds = "), "the person's time is written down");
-    assert!(typed(&stage, &["label"], "").contains("No task waits for a person."));
+    assert!(typed(&stage, &["label"], &[]).contains("No task waits for a person."));
 }
 
 #[test]
@@ -206,9 +206,66 @@ fn a_person_may_say_that_a_list_is_rightly_empty() {
     let (stage, page) = labelled();
     page.say(&cards(&NAMES));
     run(&stage);
-    typed(&stage, &["label"], "x\n");
+    typed(&stage, &["label"], &[("> ", "X")]);
     assert!(stage.read("tasks/hotels/task.toml").contains("allow_empty = true"));
     page.say(&framed("<p>Welcome.</p>"));
     assert_eq!(run(&stage), "empty no-results");
     assert_eq!(rows(&stage).len(), 12);
+}
+
+#[test]
+fn one_key_is_an_answer_and_the_terminal_is_as_it_was() {
+    let (stage, page) = labelled();
+    page.say(&cards(&NAMES));
+    assert_eq!(run(&stage), "quarantined layout");
+    let label = ["label", ";", "stty", "-a"];
+    let cases: [(&str, &[(&str, &str)], &str); 6] = [
+        ("help", &[("> ", "?"), ("> ", "q")], "rightly empty"),
+        ("another list", &[("> ", "2"), ("[2 of", "q")], "[2 of"),
+        ("one that is not there", &[("> ", "9"), ("> ", "q")], "lists to choose from"),
+        ("an arrow", &[("> ", "\x1b[C"), ("> ", "u"), ("> ", "q")], "rows now"),
+        ("a record by its text", &[("> ", "t"), ("record: ", "Hotel Krone\r"), ("> ", "q")], "rows now"),
+        ("Ctrl-C", &[("> ", "\x03")], "quarantined"),
+    ];
+    for (what, keys, wanted) in cases {
+        let shown = typed(&stage, &label, keys);
+        let shown = if what == "Ctrl-C" { format!("{shown}{}", stage.state("hotels")) } else { shown };
+        assert!(shown.contains(wanted), "{what}: {shown}");
+        let is_set = |flag: &str| shown.split_whitespace().any(|word| word == flag);
+        assert!(is_set("icanon") && is_set("echo") && is_set("isig"), "{what}: {shown}");
+        assert_eq!(stage.state("hotels"), "quarantined", "{what}: nothing was taken");
+    }
+}
+
+#[test]
+fn what_was_typed_before_a_question_is_no_answer_to_it() {
+    let (stage, page) = labelled();
+    stage.write("tasks/inns/task.toml", &stage.read("tasks/hotels/task.toml"));
+    for file in ["template.json", "labels.toml"] {
+        stage.write(&format!("tasks/inns/{file}"), &stage.read(&format!("tasks/hotels/{file}")));
+    }
+    stage.pieme(&["run", "inns"]);
+    page.say(&cards(&NAMES));
+    run(&stage);
+    stage.pieme(&["run", "inns"]);
+    // An Enter too many, before the second task is shown.
+    let shown = typed(&stage, &["label"], &[("> ", "\r\r"), ("2 of 2", ""), ("> ", "s")]);
+    assert_eq!((stage.state("hotels").as_str(), stage.state("inns").as_str()), ("ok", "quarantined"), "{shown}");
+}
+
+#[test]
+fn what_is_found_again_is_tried_on_the_samples() {
+    let (stage, page) = labelled();
+    page.say(&cards(&NAMES));
+    let doubt = || -> serde_json::Value {
+        assert_eq!(run(&stage), "quarantined layout");
+        let kept = stage.read("tasks/hotels/.state/proposals.json");
+        serde_json::from_str::<serde_json::Value>(&kept).expect("it is there")["mended"]["doubt"].clone()
+    };
+    assert_eq!(doubt(), serde_json::Value::Null);
+    let expected = stage.read("tasks/hotels/samples/page-1.json");
+    stage.write("tasks/hotels/samples/page-1.json", &expected.replace("Hotel Krone", "Hotel Crown"));
+    assert_eq!(doubt(), "sample 1 would no longer be read as it was");
+    let shown = typed(&stage, &["label"], &[("> ", "q")]);
+    assert!(shown.contains("Look twice: sample 1"), "{shown}");
 }

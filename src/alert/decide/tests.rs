@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::task::AlertOn;
-use crate::model::{Failure, Publication, Verdict};
+use crate::model::{Failure, Figures, Publication, Verdict};
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + 60 * minutes, 0).expect("a time of this century")
@@ -18,6 +18,8 @@ fn failed(cause: Failure) -> Outcome {
 /// What happens to a task between two looks.
 enum Then {
     Run(Outcome),
+    /// Found again after a redesign, and taken without a person.
+    Taken,
     /// The daemon was killed in the middle of a run.
     CutShort,
     Broken,
@@ -28,7 +30,7 @@ enum Then {
     /// What was told goes through the database.
     Restart,
 }
-use Then::{Broken, CutShort, Late, Mended, Paused, Restart, Run};
+use Then::{Broken, CutShort, Late, Mended, Paused, Restart, Run, Taken};
 
 /// The alerts of a task to which all of this happens, one every minute.
 fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
@@ -46,6 +48,11 @@ fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
         };
         match then {
             Run(outcome) => run(Verdict { outcome: *outcome, ..Verdict::failed(Failure::Internal, "said so") }),
+            Taken => run(Verdict {
+                outcome: GOOD,
+                figures: Figures { mended: true, ..Figures::default() },
+                ..Verdict::failed(Failure::Internal, "")
+            }),
             CutShort => run(Verdict::cut_short()),
             Broken => standing.problem = Some("task.toml:3:1: there is no `shedule`\n  3 | shedule".to_owned()),
             Mended => standing.problem = None,
@@ -176,4 +183,12 @@ fn only_what_is_wanted_is_told_and_only_what_was_told_is_over() {
 fn rows_that_changed_before_anybody_asked_are_no_news() {
     let changed = Alert { on: vec![AlertOn::Changed], ..all_after(1) };
     assert_eq!(told(&changed, &[Run(NEW_ROWS), Restart, Run(GOOD)]), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_taken_without_a_person_is_told_once() {
+    check(2, &[Run(GOOD), Taken, Restart, Paused, Run(GOOD), Taken], &["1 recovered ok", "5 recovered ok"]);
+    check(2, &[Run(LAYOUT), Taken, Run(GOOD)], &["0 needs-label quarantined", "1 recovered ok"]);
+    let without = Alert { on: vec![AlertOn::Failed], ..all_after(1) };
+    assert_eq!(told(&without, &[Run(GOOD), Taken]), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! The question: which of these is your list? One line of keys at a time, so that it works on any terminal.
+//! The question: which of these is your list? One key answers it.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Instant;
@@ -11,6 +11,7 @@ use crate::taskdir::TaskFolder;
 
 use super::super::{Complaint, exit, out};
 use super::beside::{beside, sample};
+use super::keys::{self, Key};
 use super::named;
 
 const CELL_WIDTH: usize = 20;
@@ -26,58 +27,110 @@ pub enum Answer {
     Quit,
 }
 
-const KEYS: &str = "Enter takes it · 1-5 another · → wider · ← narrower · r rotate · t TEXT a record of yours · e columns · \
-                    x rightly empty · u undo · s skip · q quit";
+const KEYS: &str = "Enter takes it · 1-5 another · → wider · ← narrower · s skip · q quit · ? all keys";
+const ALL_KEYS: &str = "  Enter   takes the list that is shown, under these names
+  1 to 5  shows another list of the page
+  → or w  each record one element wider; ← or n narrower; r begins and ends one item later
+  t       a record of yours, by its text: the list with it is looked for
+  e       choose and name the columns, then take it
+  x       the list is rightly empty
+  u       undoes the last step here, or else the task before
+  s       skips this task; q leaves all that are left";
 
-/// Shows the last good rows beside the candidate at hand, and does what is typed until one is taken.
+/// What a person wants done with what is shown.
+enum Wish {
+    Take,
+    Name,
+    Show(usize),
+    Adjust(Adjust),
+    Record,
+    Undo,
+    Empty,
+    Skip,
+    Quit,
+    Help,
+}
+
+/// Shows the last good rows beside the candidate at hand, and does what is pressed until one is taken.
 pub fn ask(config: &Config, proposal: &mut Proposal, folder: &TaskFolder) -> Result<Answer, Complaint> {
     if !io::stdin().is_terminal() {
         let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
         return Err(Complaint::new(exit::USAGE, sentence));
     }
     let began = Instant::now();
+    keys::forget_typed();
     out::say(format!("{}: {}", folder.name, out::cell(proposal.page.url.as_str(), 200)));
     // The candidate that was touched last is what Enter takes.
     let mut at = proposal.said.finish.candidate.min(proposal.candidates.len() - 1);
     show(proposal, at);
     loop {
         let most = proposal.candidates.len();
-        let answer = prompt(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
+        let key = pressed(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
+        let Some(wish) = wish(key) else {
+            out::note("This key means nothing here; ? shows those that do.");
+            continue;
+        };
         let spent = || Some(began.elapsed().as_secs_f64());
-        match (answer.as_str(), adjusted(&answer)) {
-            ("", _) if proposal.repairs => {
+        match wish {
+            Wish::Take if proposal.repairs => {
                 let names = proposal.names(at);
                 return Ok(Answer::Chosen(Choice { pick: at, names, seconds: spent() }));
             }
-            ("" | "e", _) => {
-                return Ok(Answer::Chosen(Choice { seconds: spent(), ..ask_names(proposal, at, answer == "e")? }));
+            Wish::Take | Wish::Name => {
+                let each = matches!(wish, Wish::Name);
+                return Ok(Answer::Chosen(Choice { seconds: spent(), ..ask_names(proposal, at, each)? }));
             }
-            ("q", _) => return Ok(Answer::Quit),
-            ("s", _) => return Ok(Answer::Skipped),
-            ("x", _) => return Ok(Answer::Empty),
-            ("u", _) if proposal.said.finish.adjust.is_empty() => return Ok(Answer::Undo),
-            (_, Some(step)) => match proposal.adjust(folder, at, step) {
-                Ok(()) => show(proposal, at),
-                Err(error) => out::note(error.to_string()),
-            },
-            (text, None) => match (text.parse::<usize>(), text.strip_prefix("t ")) {
-                (Ok(number), _) if (1..=most).contains(&number) => {
-                    at = number - 1;
-                    show(proposal, at);
-                }
-                (_, Some(record)) => {
-                    let help = Help { records: vec![record.trim().to_owned()], ..Help::default() };
-                    match supervise::propose(config, folder, &help) {
-                        Ok(anew) => {
-                            (*proposal, at) = (anew, 0);
-                            show(proposal, at);
-                        }
-                        Err(error) => out::note(error.to_string()),
-                    }
-                }
-                _ => out::note(format!("A number from 1 to {most}, or one of the keys, please.")),
-            },
+            Wish::Quit => return Ok(Answer::Quit),
+            Wish::Skip => return Ok(Answer::Skipped),
+            Wish::Empty => return Ok(Answer::Empty),
+            Wish::Help => out::say(ALL_KEYS),
+            Wish::Undo if proposal.said.finish.adjust.is_empty() => return Ok(Answer::Undo),
+            Wish::Undo => changed(proposal.adjust(folder, at, None), proposal, at),
+            Wish::Adjust(step) => changed(proposal.adjust(folder, at, Some(step)), proposal, at),
+            Wish::Show(number) if (1..=most).contains(&number) => {
+                at = number - 1;
+                show(proposal, at);
+            }
+            Wish::Show(_) => out::note(format!("There are {most} lists to choose from.")),
+            Wish::Record => {
+                let record = prompt("Some text of the record: ")?;
+                let help = Help { records: vec![record], ..Help::default() };
+                let anew = supervise::propose(config, folder, &help).map(|anew| (*proposal, at) = (anew, 0));
+                changed(anew, proposal, at);
+            }
         }
+    }
+}
+
+fn wish(key: Key) -> Option<Wish> {
+    Some(match key {
+        Key::Enter => Wish::Take,
+        Key::Right => Wish::Adjust(Adjust::Widen),
+        Key::Left => Wish::Adjust(Adjust::Narrow),
+        Key::Leave => Wish::Quit,
+        Key::Other => return None,
+        Key::Char(letter) => match letter.to_ascii_lowercase() {
+            number @ '1'..='9' => Wish::Show(number.to_digit(10)? as usize),
+            'w' => Wish::Adjust(Adjust::Widen),
+            'n' => Wish::Adjust(Adjust::Narrow),
+            'r' => Wish::Adjust(Adjust::Rotate),
+            't' => Wish::Record,
+            'e' => Wish::Name,
+            'x' => Wish::Empty,
+            'u' => Wish::Undo,
+            's' => Wish::Skip,
+            'q' => Wish::Quit,
+            '?' | 'h' => Wish::Help,
+            _ => return None,
+        },
+    })
+}
+
+/// Shows what there is after a change, or why there was none.
+fn changed<E: std::fmt::Display>(done: Result<(), E>, proposal: &Proposal, at: usize) {
+    match done {
+        Ok(()) => show(proposal, at),
+        Err(error) => out::note(error),
     }
 }
 
@@ -89,16 +142,8 @@ fn show(proposal: &Proposal, place: usize) {
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
     let old = format!("{} rows before\n{}", good.rows.len(), sample(good, &names));
     out::say(beside(&old, &new, out::terminal_width().unwrap_or(80)));
-}
-
-/// Arrows as a terminal sends them, or letters. `u` takes the steps back.
-fn adjusted(answer: &str) -> Option<Option<Adjust>> {
-    match answer {
-        "w" | "\u{1b}[C" | "\u{1b}OC" => Some(Some(Adjust::Widen)),
-        "n" | "\u{1b}[D" | "\u{1b}OD" => Some(Some(Adjust::Narrow)),
-        "r" => Some(Some(Adjust::Rotate)),
-        "u" => Some(None),
-        _ => None,
+    if let Some(doubt) = proposal.doubt.as_ref().filter(|_| place == 0) {
+        out::say(format!("Look twice: {}.", out::cell(doubt, 200)));
     }
 }
 
@@ -108,7 +153,7 @@ fn ask_names(proposal: &Proposal, pick: usize, each: bool) -> Result<Choice, Com
     let more = names.len() - kept.len();
     let question =
         format!("\nColumns: {}\n[Enter = yes, e = name and choose them, {more} more among them] ", kept.join(", "));
-    if !each && prompt(&question)? != "e" {
+    if !each && !wants_to_name(&question)? {
         return Ok(Choice { pick, names, seconds: None });
     }
     let candidate = &proposal.candidates[pick];
@@ -126,6 +171,21 @@ fn ask_names(proposal: &Proposal, pick: usize, each: bool) -> Result<Choice, Com
         }
     }
     Ok(Choice { pick, names, seconds: None })
+}
+
+fn wants_to_name(question: &str) -> Result<bool, Complaint> {
+    loop {
+        match pressed(question)? {
+            Key::Enter => return Ok(false),
+            Key::Char('e' | 'E') => return Ok(true),
+            Key::Leave => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
+            Key::Char(_) | Key::Left | Key::Right | Key::Other => {}
+        }
+    }
+}
+
+fn pressed(question: &str) -> Result<Key, Complaint> {
+    keys::ask(question).map_err(|error| Complaint::new(exit::FAILED, error.to_string()))
 }
 
 /// The line that was typed; none where nobody is there any more.

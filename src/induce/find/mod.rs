@@ -51,6 +51,21 @@ pub enum Finder {
 }
 
 impl Finder {
+    const ALL: [Finder; 8] = [
+        Finder::Siblings,
+        Finder::Groups,
+        Finder::Grid,
+        Finder::Lines,
+        Finder::Cycles,
+        Finder::Repeats,
+        Finder::Details,
+        Finder::Page,
+    ];
+
+    pub fn named(name: &str) -> Option<Finder> {
+        Finder::ALL.into_iter().find(|finder| finder.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Finder::Siblings => "siblings",

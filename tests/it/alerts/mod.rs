@@ -69,6 +69,9 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     stage.wait_for("its trouble to be shown", || {
         stage.pieme(&["alert", "list", "--json"]).json()["alerts"][0]["trouble"] == json!("it answered 503: said so")
     });
+    assert_eq!(stage.pieme(&["status", "--json"]).json()["undelivered_alerts"], 1);
+    let status = stage.pieme(&["status"]).stderr;
+    assert!(status.contains("An alert could not be delivered: pieme alert list"), "{status}");
     let doctor = stage.pieme(&["doctor", "--json"]).json();
     let found = doctor["findings"].as_array().cloned().unwrap_or_default();
     assert!(found.iter().any(|it| it["what"] == "alerts" && it["mark"] == "bad"), "{doctor}");
@@ -95,6 +98,7 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     stage.start_daemon();
     stage.pieme(&["run", SHOP]);
     assert_eq!(receiver.kinds(), ["failed failed", "recovered ok"]);
+    assert_eq!(stage.pieme(&["status", "--json"]).json()["undelivered_alerts"], 0, "all have arrived");
     assert!(is_marked(&stage), "nothing more is to come");
 
     let alert = receiver.taken().remove(0);

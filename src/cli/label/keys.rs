@@ -1,0 +1,148 @@
+//! Single keys of a terminal, without Enter behind them.
+//!
+//! The terminal is set for the time of one key only: whatever happens between two of them, it is as it was. Ctrl-C is a key
+//! like any other meanwhile, so that it cannot end the program before the terminal is set back.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+
+use nix::sys::termios::{
+    FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcflush, tcgetattr, tcsetattr,
+};
+
+/// What was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Enter,
+    Char(char),
+    Left,
+    Right,
+    /// Ctrl-C, Ctrl-D, or nobody is there any more.
+    Leave,
+    /// One that means nothing here.
+    Other,
+}
+
+const ESCAPE: u8 = 0x1b;
+const CTRL_C: u8 = 0x03;
+const CTRL_D: u8 = 0x04;
+/// The rest of an arrow comes right behind its first byte; in tenths of a second.
+const BEHIND: u8 = 1;
+/// No key that we know sends more.
+const LONGEST: usize = 8;
+
+/// Shows the question and waits for a key.
+pub fn ask(question: &str) -> io::Result<Key> {
+    let quiet = Quiet::begin()?;
+    let mut stdout = io::stdout().lock();
+    write!(stdout, "{question}")?;
+    stdout.flush()?;
+    // Byte by byte: what comes after the key is not ours.
+    let mut terminal = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut pressed = Vec::new();
+    while !is_whole(&pressed) {
+        if pressed == [ESCAPE] {
+            quiet.wait(0, BEHIND)?;
+        }
+        let mut next = [0];
+        match terminal.read(&mut next)? {
+            0 => break,
+            _ => pressed.push(next[0]),
+        }
+    }
+    writeln!(stdout)?;
+    Ok(key(&pressed))
+}
+
+/// What was typed before the question was seen is no answer to it.
+pub fn forget_typed() {
+    // Where this is no terminal, nothing was typed.
+    let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
+}
+
+fn is_whole(pressed: &[u8]) -> bool {
+    match pressed {
+        [] | [ESCAPE] | [ESCAPE, b'[' | b'O'] => false,
+        [ESCAPE, b'[' | b'O', .., last] => (0x40..=0x7e).contains(last) || pressed.len() >= LONGEST,
+        [first @ 0xc0..=0xff, rest @ ..] => rest.len() >= (first.leading_ones() as usize).min(4) - 1,
+        _ => true,
+    }
+}
+
+fn key(pressed: &[u8]) -> Key {
+    match pressed {
+        // Typed before the terminal was set, Ctrl-D arrives as a zero.
+        [] | [0 | CTRL_C | CTRL_D] => Key::Leave,
+        [b'\r' | b'\n'] => Key::Enter,
+        [ESCAPE, b'[' | b'O', b'C'] => Key::Right,
+        [ESCAPE, b'[' | b'O', b'D'] => Key::Left,
+        [byte] if byte.is_ascii_graphic() => Key::Char(char::from(*byte)),
+        _ => Key::Other,
+    }
+}
+
+/// While it lives, keys come one by one and are not shown.
+struct Quiet {
+    before: Termios,
+    now: Termios,
+}
+
+impl Quiet {
+    fn begin() -> io::Result<Quiet> {
+        let before = tcgetattr(io::stdin())?;
+        let mut now = before.clone();
+        now.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG | LocalFlags::IEXTEN);
+        let quiet = Quiet { before, now };
+        quiet.wait(1, 0)?;
+        Ok(quiet)
+    }
+
+    /// A read waits for so many bytes, or for so many tenths of a second.
+    fn wait(&self, bytes: u8, tenths: u8) -> io::Result<()> {
+        let mut now = self.now.clone();
+        now.control_chars[SpecialCharacterIndices::VMIN as usize] = bytes;
+        now.control_chars[SpecialCharacterIndices::VTIME as usize] = tenths;
+        // At once: what was typed ahead is not thrown away.
+        Ok(tcsetattr(io::stdin(), SetArg::TCSANOW, &now)?)
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no setting back.
+        let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads like a terminal would give it.
+    fn first(typed: &[u8]) -> (Key, usize) {
+        let length = (1..=typed.len()).find(|&length| is_whole(&typed[..length])).unwrap_or(typed.len());
+        (key(&typed[..length]), length)
+    }
+
+    #[test]
+    fn keys_are_told_apart() {
+        for (typed, key, length) in [
+            (&b"s\n"[..], Key::Char('s'), 1),
+            (b"\ns", Key::Enter, 1),
+            (b"\r", Key::Enter, 1),
+            (b"\x1b[C2", Key::Right, 3),
+            (b"\x1bOD", Key::Left, 3),
+            (b"\x1b[1;5Cx", Key::Other, 6),
+            (b"\x1b[3~x", Key::Other, 4),
+            (b"\x1b[;;;;;;;;;;", Key::Other, LONGEST),
+            (b"\x1b", Key::Other, 1),
+            (b"\x03", Key::Leave, 1),
+            (b"\x04", Key::Leave, 1),
+            (b"", Key::Leave, 0),
+            ("ä1".as_bytes(), Key::Other, 2),
+        ] {
+            assert_eq!(first(typed), (key, length), "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What was found again after a redesign, until somebody says yes.
+
+use serde::{Deserialize, Serialize};
+
+use super::{RunId, Table};
+
+/// The lists of a redesigned page under the columns that there were, best first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mended {
+    pub proposals: Vec<Proposed>,
+    /// Why the first is not to be taken without a person; none where nothing speaks against it.
+    pub doubt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proposed {
+    pub method: String,
+    pub score: f64,
+    /// As JSON text. It reads the old shape as well.
+    pub template: String,
+    /// What it reads off the page, with the columns that are hidden at first.
+    pub table: Table,
+    /// The names of the columns that are shown; none for a hidden one.
+    pub names: Vec<Option<String>>,
+}
+
+/// The same, kept for the person who is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeptProposals {
+    /// Whose page it is.
+    pub run: RunId,
+    pub mended: Mended,
+}

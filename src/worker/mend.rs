@@ -1,0 +1,76 @@
+//! After a redesign: the list found again on the page that a run has kept, and tried on the samples. The same sealed process
+//! as a run's, and no request goes out.
+
+use crate::extract::{self, Shape};
+use crate::induce::repair::{as_named, doubt, repair};
+use crate::induce::{Candidate, Template};
+use crate::model::{Mended, Proposed, Table};
+use crate::page::{Tree, charset};
+use crate::wire::{Assignment, MAX_FRAME, Mend, Message};
+
+use super::report_with;
+
+/// Bytes that a stored page may unpack to: it was within the task's limit when it was fetched.
+const MAX_UNPACKED: usize = 64 << 20;
+/// A page above this does not go back in one frame, together with what was found on it.
+const MAX_BODY: usize = MAX_FRAME / 2;
+
+/// Says what was found, and the page as it was sent; nothing where there is nothing to find it by.
+pub fn run(assignment: &Assignment, mend: &Mend, raw: &[u8]) {
+    let Some((mut mended, body)) = look(assignment, mend, raw) else { return };
+    let body = if body.len() > MAX_BODY {
+        mended.doubt.get_or_insert_with(|| "the page is too large to be kept as a sample".to_owned());
+        Vec::new()
+    } else {
+        body
+    };
+    report_with(&Message::Mended(mended), &body);
+}
+
+fn look(assignment: &Assignment, mend: &Mend, raw: &[u8]) -> Option<(Mended, Vec<u8>)> {
+    let (packed, mut samples) = raw.split_at_checked(mend.page_bytes)?;
+    let body = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
+    let said = mend.page.header("content-type").and_then(charset::from_content_type);
+    let told = Some(assignment.task.fetch.charset.as_str()).filter(|&it| it != "auto");
+    let page = Tree::parse(&charset::decode(&body, told.or(said)).text);
+    // What was published is made of what the template reads: whoever labels works that out.
+    if !Shape::new(&assignment.task.columns).is_ok_and(|shape| shape.is_plain()) {
+        return None;
+    }
+    let template = Template::from_json(assignment.template.as_ref()?).ok()?;
+    let template = as_named(&template, &assignment.task.columns);
+    let candidates = repair(&template, &mend.good, &page);
+    let mut doubt = doubt(&template, &mend.good, &candidates);
+    if let Some(first) = candidates.first() {
+        for sample in &mend.samples {
+            let (body, rest) = samples.split_at_checked(sample.bytes)?;
+            samples = rest;
+            let page = Tree::parse(&charset::decode(body, told).text);
+            if doubt.is_none() && !reads_as_before(&first.template, &page, &sample.expected) {
+                doubt = Some(format!("sample {} would no longer be read as it was", sample.index));
+            }
+        }
+    }
+    if mend.samples_left_out {
+        doubt.get_or_insert_with(|| "the samples are too large to be tried".to_owned());
+    }
+    Some((Mended { proposals: candidates.into_iter().map(proposed).collect(), doubt }, body))
+}
+
+fn reads_as_before(template: &Template, page: &Tree, expected: &Table) -> bool {
+    let mut found = extract::records(template, page).table;
+    found.rows.retain(|row| row.cells.iter().any(Option::is_some));
+    let cells = |table: &Table| table.rows.iter().map(|row| row.cells.clone()).collect::<Vec<_>>();
+    found.columns == expected.columns && cells(&found) == cells(expected)
+}
+
+fn proposed(candidate: Candidate) -> Proposed {
+    let shown = candidate.template.columns().iter().map(|column| (!column.hidden).then(|| column.name.clone()));
+    Proposed {
+        method: candidate.method.to_owned(),
+        score: candidate.score,
+        names: shown.collect(),
+        template: candidate.template.to_json(),
+        table: candidate.table,
+    }
+}
