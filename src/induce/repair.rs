@@ -7,6 +7,8 @@
 
 mod again;
 mod mapping;
+mod nature;
+mod origin;
 
 use super::{Candidate, LearnOptions, Template, learn};
 use crate::model::{Row, Table};
