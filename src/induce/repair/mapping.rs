@@ -15,6 +15,8 @@ use super::origin::origins_alike;
 const SAME_RECORDS: f64 = 4.0;
 /// A pair below this is none: a column that is not there is better than a wrong one.
 const LEAST: f64 = 2.2;
+/// The same without good rows: what only they tell speaks for nobody. All values of one kind, about as full, about as far on.
+const LEAST_UNSEEN: f64 = 1.5;
 /// A pair is as good as can be from here on.
 const FULL: f64 = 4.5;
 /// A pair that needs no copy's word.
@@ -72,10 +74,11 @@ impl Choice<'_, '_> {
             }
         }
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let least = if self.old.rows() > 0 { LEAST } else { LEAST_UNSEEN };
         self.columns = vec![None; self.before.len()];
         self.worths = vec![0.0; self.before.len()];
         let mut taken: HashSet<usize> = HashSet::default();
-        for (worth, i, j) in pairs.into_iter().take_while(|(worth, _, _)| *worth >= LEAST) {
+        for (worth, i, j) in pairs.into_iter().take_while(|(worth, _, _)| *worth >= least) {
             if self.columns[i].is_none() && taken.insert(j) {
                 self.columns[i] = Some(j);
                 self.worths[i] = (worth / FULL).min(1.0);
@@ -199,4 +202,34 @@ fn agreement(old: &Old<'_>, candidate: &Candidate, again: &Again, before: usize,
     }
     let chance = if pairs.len() > 2 { agree(1).1 } else { 0.0 };
     if chance < 1.0 { ((share - chance) / (1.0 - chance)).max(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two columns, a letter a row, `-` where there is none.
+    fn cells<'c>(one: &'c str, other: &'c str) -> impl Iterator<Item = Cells<'c>> + Clone {
+        let letters = |text: &'c str| (0..text.len()).map(move |i| Some(&text[i..=i]).filter(|it| *it != "-"));
+        letters(one).zip(letters(other))
+    }
+
+    #[test]
+    fn a_column_is_an_echo_of_one_that_says_all_it_says() {
+        let check = |one: &str, other: &str, expected: Echo| {
+            assert!(Echo::of(cells(one, other)) == expected, "{one} {other}");
+        };
+        check("abcd", "abcd", Echo::Whole);
+        // A row of ten may be a header that only one of them has.
+        check("abcdefghij", "-bcdefghij", Echo::Whole);
+        check("ab--", "abcd", Echo::Part);
+        check("abcd", "ab--", Echo::None);
+        check("abcdefghijk", "abcdefghijx", Echo::None);
+    }
+
+    #[test]
+    fn rows_in_which_neither_column_says_anything_do_not_count() {
+        assert!((sameness(cells("a--b", "a--c")) - 0.5).abs() < 1e-9);
+        assert!(sameness(cells("---", "---")) < 1e-9);
+    }
 }

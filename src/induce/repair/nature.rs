@@ -247,3 +247,33 @@ fn family(template: &Template, column: usize) -> Family {
         _ => Family::Text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_written_alike_are_of_one_shape() {
+        for alike in [["2023 OK 1", "2024 OK 57"], ["1/8/23", "09/29/2023"], ["Bindas v. Bindas", "State v. glaum"]] {
+            assert_eq!(shape(alike[0]), shape(alike[1]), "{alike:?}");
+        }
+        for other in [["2023 OK 1", "OK 57"], ["EUR 95.00", "95 km"], ["STATE v. DYER", "State v. Dyer"]] {
+            assert_ne!(shape(other[0]), shape(other[1]), "{other:?}");
+        }
+        let same = "a, ".repeat(MAX_SHAPE);
+        assert_eq!(shape(&same), shape(&(same.clone() + "(1)")), "only the start counts");
+    }
+
+    #[test]
+    fn signs_are_counted_by_what_they_are() {
+        assert_eq!(signs(&["aB", "1 -"]), [0.2; 5]);
+        assert_eq!(signs(&[]), [0.0; 5]);
+    }
+
+    #[test]
+    fn what_two_columns_share_is_what_both_have() {
+        let shares = |values: &[&'static str]| shares(values.iter().copied());
+        let overlap = overlap(&shares(&["a", "a", "b", "c"]), &shares(&["a", "d"]));
+        assert!((overlap - 0.5).abs() < 1e-9, "{overlap}");
+    }
+}

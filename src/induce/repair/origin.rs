@@ -31,8 +31,10 @@ fn recipes_alike(was: &Recipe, is: &Recipe) -> f64 {
     match (was, is) {
         (Recipe::Label { label: was }, Recipe::Label { label: is }) if was == is => SAME_LABEL,
         // The numbers of slots of two templates have nothing to do with each other.
-        (Recipe::Piece { cut, first, last, .. }, Recipe::Piece { cut: other, first: from, last: to, .. }) => {
-            if (cut, first, last) == (other, from, to) { SAME_PIECE } else { 0.0 }
+        (Recipe::Piece { cut, first, last, .. }, Recipe::Piece { cut: other, first: from, last: to, .. })
+            if (cut, first, last) == (other, from, to) =>
+        {
+            SAME_PIECE
         }
         _ if was == is => SAME_RECIPE,
         _ => 0.0,
@@ -45,4 +47,26 @@ fn slots_alike(was: &Slot, is: &Slot) -> f64 {
     let path = was.paths.first().map(|(path, _)| path) == is.paths.first().map(|(path, _)| path);
     let if_so = |is_so: bool, worth: f64| if is_so { worth } else { 0.0 };
     if_so(class, SAME_CLASS) + if_so(path, SAME_PATH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::split::Cut;
+    use super::*;
+
+    #[test]
+    fn a_label_says_more_than_a_cut_and_the_number_of_a_slot_nothing() {
+        let label = |text: &str| Recipe::Label { label: text.to_owned() };
+        let piece = |slot: usize, first: i32| Recipe::Piece { slot, cut: Cut::default(), first, last: first };
+        let check = |was: &Recipe, is: &Recipe, expected: f64| {
+            assert!((recipes_alike(was, is) - expected).abs() < 1e-9, "{was:?} {is:?}");
+        };
+        check(&label("Case Type"), &label("Case Type"), SAME_LABEL);
+        check(&label("Case Type"), &label("Author"), 0.0);
+        check(&piece(3, 1), &piece(3, 1), SAME_PIECE);
+        check(&piece(3, 1), &piece(8, 1), SAME_PIECE);
+        check(&piece(3, 1), &piece(3, 2), 0.0);
+        check(&Recipe::Heading, &Recipe::Heading, SAME_RECIPE);
+        check(&Recipe::Heading, &piece(3, 1), 0.0);
+    }
 }
