@@ -52,6 +52,11 @@ fn mend(args: &Args) -> Done {
         })?;
         write(output, &picked.template)?;
     }
+    if good.rows.is_empty() {
+        out::note(
+            "There are no good rows: the columns are known by their names and kinds alone, look at them before you take one.",
+        );
+    }
     if args.json {
         out::json(&as_json(&candidates));
     } else {

@@ -7,6 +7,8 @@
 
 mod again;
 mod mapping;
+mod nature;
+mod origin;
 mod conviction;
 
 use super::{Candidate, LearnOptions, Template, learn};
@@ -150,11 +152,34 @@ mod tests {
     fn a_page_without_a_list_offers_nothing() {
         let (template, good) = learned(&before(&NAMES));
         assert!(repair(&template, &good, &Tree::parse("<p>Closed.</p>")).is_empty());
-        let none = Table { columns: good.columns.clone(), rows: Vec::new() };
-        assert!(
-            !repair(&template, &none, &Tree::parse(&after(&NAMES))).is_empty(),
-            "without rows the columns' names help"
-        );
+    }
+
+    #[test]
+    fn without_good_rows_columns_are_known_by_what_the_template_remembers() {
+        let (template, good) = learned(&before(&NAMES));
+        for columns in [good.columns, Vec::new()] {
+            let none = Table { columns, rows: Vec::new() };
+            let best = repair(&template, &none, &Tree::parse(&after(&NAMES))).swap_remove(0);
+            assert_eq!(column(&best.table, "name"), NAMES);
+            assert_eq!(column(&best.table, "link")[5], "/h/Falken");
+            assert_eq!(column(&best.table, "price")[0], "EUR 95.00");
+            assert_eq!(column(&best.table, "far")[0], "1 km");
+        }
+    }
+
+    #[test]
+    fn columns_that_were_the_same_by_chance_stay_two() {
+        let numbers = |digits: &str| -> Vec<String> { digits.chars().map(String::from).collect() };
+        let (beds, baths) = (numbers("000100"), numbers("002010"));
+        let cells = |i: usize| format!("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", NAMES[i], beds[i], beds[i]);
+        let rows: String = (0..NAMES.len()).map(cells).collect();
+        let page = format!("<table><tr><th>House</th><th>Beds</th><th>Baths</th></tr>{rows}</table>");
+        let first = learn(&[Tree::parse(&page)], &LearnOptions::default()).swap_remove(0);
+        let item = |i: usize| format!("<li><h3>{}</h3><b>{}</b><p><i>{}</i></p></li>", NAMES[i], beds[i], baths[i]);
+        let page = format!("<ul>{}</ul>", (0..NAMES.len()).map(item).collect::<String>());
+        let best = repair(&first.template, &first.table, &Tree::parse(&page)).swap_remove(0);
+        assert_eq!(column(&best.table, "beds"), beds);
+        assert_eq!(column(&best.table, "baths"), baths);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::super::leaf::fingerprint;
 use super::super::template::Template;
-use super::mapping::copies;
 use crate::model::{Row, Table};
 
 /// Old rows that are looked for.
@@ -67,12 +66,6 @@ impl<'t> Old<'t> {
 
     pub fn cell(&self, row: usize, column: usize) -> Option<&str> {
         self.rows[row].cells.get(self.places[column]?)?.as_deref()
-    }
-
-    /// Do two columns of the template say the same?
-    pub fn are_copies(&self, a: usize, b: usize) -> bool {
-        let (Some(a), Some(b)) = (self.places[a], self.places[b]) else { return false };
-        copies(self.rows.iter().map(|row| (&row.cells[a], &row.cells[b])))
     }
 
     /// Each row with the old record that it shares most telling values with; each record once.
