@@ -64,3 +64,24 @@ fn a_label_writes_the_types_of_new_columns_and_keeps_what_a_person_says() {
     assert!(!stage.read(file).contains("type = \"money\""), "{}", stage.read(file));
     assert_eq!(stage.pieme(&["test", "plain"]).code, 0);
 }
+
+#[test]
+fn a_sample_of_a_cut_column_is_read_the_same_and_a_label_keeps_the_cut() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
+    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let file = "tasks/plain/task.toml";
+    let name = "name = \"title\"";
+    let cut =
+        stage.read(file).replace(name, &format!("{name}\nsplit = {{ at = \" \", into = [\"wood\", \"thing\"] }}"));
+    assert!(cut.contains("into"), "{cut}");
+    stage.write(file, &cut);
+    assert_eq!(stage.pieme(&["test", "plain"]).code, 1, "the sample was made before");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 0);
+    let said = stage.pieme(&["label", "plain", "--yes"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert!(stage.read(file).contains("into = [\"wood\", \"thing\"]"), "{}", stage.read(file));
+    let said = stage.pieme(&["test", "plain"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+}
