@@ -72,7 +72,7 @@ fn a_sample_of_a_cut_column_is_read_the_same_and_a_label_keeps_the_cut() {
     assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
     assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
     let file = "tasks/plain/task.toml";
-    let name = "name = \"name\"";
+    let name = "name = \"title\"";
     let cut =
         stage.read(file).replace(name, &format!("{name}\nsplit = {{ at = \" \", into = [\"wood\", \"thing\"] }}"));
     assert!(cut.contains("into"), "{cut}");
