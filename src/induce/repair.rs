@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_were_the_same_by_chance_stay_two() {
-        let numbers = |digits: &str| -> Vec<String> { digits.chars().map(String::from).collect() };
-        let (beds, baths) = (numbers("000100"), numbers("002010"));
+    fn a_column_that_was_the_same_by_chance_is_not_filled_with_the_other_ones_values() {
+        let beds = ["0", "0", "0", "1", "0", "0"];
+        let baths = ["none", "none", "two", "none", "one", "none"];
         let cells = |i: usize| format!("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", NAMES[i], beds[i], beds[i]);
         let rows: String = (0..NAMES.len()).map(cells).collect();
         let page = format!("<table><tr><th>House</th><th>Beds</th><th>Baths</th></tr>{rows}</table>");
@@ -179,7 +179,7 @@ mod tests {
         let page = format!("<ul>{}</ul>", (0..NAMES.len()).map(item).collect::<String>());
         let best = repair(&first.template, &first.table, &Tree::parse(&page)).swap_remove(0);
         assert_eq!(column(&best.table, "beds"), beds);
-        assert_eq!(column(&best.table, "baths"), baths);
+        assert_eq!(column(&best.table, "baths"), [""; 6], "a column that is not there is better than a wrong one");
     }
 
     #[test]
