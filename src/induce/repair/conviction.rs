@@ -28,9 +28,10 @@ pub fn doubt(template: &Template, good: &Table, candidates: &[Candidate]) -> Opt
     if !(FEWEST..=MOST).contains(&ratio) {
         return Some(format!("it has {now} rows where the last good page had {before}"));
     }
-    if let Some(name) =
-        good.columns.iter().find(|name| fill(&good, name) >= FILLED && fill(&first.table, name) < FILLED)
-    {
+    // Nobody misses a column that was never shown.
+    let is_hidden = |name: &str| template.columns().iter().any(|column| column.hidden && column.name == name);
+    let is_lost = |name: &&String| fill(&good, name) >= FILLED && fill(&first.table, name) < FILLED;
+    if let Some(name) = good.columns.iter().filter(|name| !is_hidden(name)).find(is_lost) {
         return Some(format!("the column `{name}` was not found again"));
     }
     let rival = candidates[1..].iter().find(|it| shown(it, &good.columns) != shown(first, &good.columns));
