@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use super::stage::Stage;
-use super::terminal::typed;
+use super::terminal::{Answers, typed};
 
 /// A site of one page, which says what it is told to.
 pub struct Page {
@@ -219,7 +219,7 @@ fn one_key_is_an_answer_and_the_terminal_is_as_it_was() {
     page.say(&cards(&NAMES));
     assert_eq!(run(&stage), "quarantined layout");
     let label = ["label", ";", "stty", "-a"];
-    let cases: [(&str, &[(&str, &str)], &str); 6] = [
+    let cases: [(&str, Answers<'_>, &str); 6] = [
         ("help", &[("> ", "?"), ("> ", "q")], "rightly empty"),
         ("another list", &[("> ", "2"), ("[2 of", "q")], "[2 of"),
         ("one that is not there", &[("> ", "9"), ("> ", "q")], "lists to choose from"),

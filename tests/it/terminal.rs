@@ -5,8 +5,11 @@ use std::process::{Command, Stdio};
 
 use super::stage::Stage;
 
+/// Questions, and what is typed when each is shown.
+pub type Answers<'a> = &'a [(&'a str, &'a str)];
+
 /// Runs `pieme WORDS` at a terminal of its own. Each answer is typed as soon as its question is shown. What was shown in all.
-pub fn typed(stage: &Stage, words: &[&str], answers: &[(&str, &str)]) -> String {
+pub fn typed(stage: &Stage, words: &[&str], answers: Answers<'_>) -> String {
     let (program, config) = (env!("CARGO_BIN_EXE_pieme"), stage.path("config.toml"));
     let command = format!("{program} --config {} {}", config.display(), words.join(" "));
     let mut script = Command::new("script")
