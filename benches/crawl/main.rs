@@ -53,8 +53,8 @@ fn compare() {
     match scrapy() {
         Some(python) => {
             let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/crawl_scrapy.py");
-            let cpu = least(|| client(Command::new(&python).arg(&script).arg(server.port.to_string())));
-            line("Scrapy", cpu, bare);
+            // Far off: one go says it.
+            line("Scrapy", client(Command::new(&python).arg(&script).arg(server.port.to_string())), bare);
         }
         None => println!("Scrapy is left out: no python3 here can import it (pip install scrapy)"),
     }
@@ -63,10 +63,6 @@ fn compare() {
 fn line(name: &str, cpu: Duration, bare: Duration) {
     let thousand = cpu.as_secs_f64() * 1_000.0 / PAGES as f64;
     println!("{name:<38} {thousand:>14.3} {:>12.2}", cpu.as_secs_f64() / bare.as_secs_f64());
-}
-
-fn least(mut go: impl FnMut() -> Duration) -> Duration {
-    (0..ROUNDS).map(|_| go()).min().expect("at least one round")
 }
 
 /// Processor time of a process and of all that it waited for. It says how many rows it found, and they are all.
