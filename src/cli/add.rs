@@ -50,6 +50,8 @@ pub struct Args {
 
 pub fn run(config: &Config, args: Args) -> Done {
     let url = address(&args.url)?;
+    // Before anything is fetched.
+    label::can_choose(&args.picked)?;
     let name = match &args.name {
         Some(name) => super::task_name(name)?,
         None => free_name(config, &url)?,

@@ -67,6 +67,12 @@ pub struct Picked {
     yes: bool,
 }
 
+/// Will a choice be made, be it by whoever is asked?
+pub fn can_choose(picked: &Picked) -> Result<(), Complaint> {
+    let is_made = picked.pick.is_some() || picked.names.is_some() || picked.yes;
+    if is_made { Ok(()) } else { ask::at_terminal() }
+}
+
 impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
         let code = match &error {

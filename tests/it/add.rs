@@ -59,7 +59,8 @@ fn who_gives_up_leaves_nothing_behind() {
         (vec!["add", "http://127.0.0.1:1/x", "--yes"], 78, "set --allow-private if that is meant"),
         (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made"),
         (vec!["add", &no_list, "--yes", "--allow-private"], 1, "there is no list on that page"),
-        (vec!["add", "http://127.0.0.1:1/x", "--every", "often"], 2, "write 30m, 6h or 1d"),
+        (vec!["add", "http://127.0.0.1:1/x", "--yes", "--every", "often"], 2, "write 30m, 6h or 1d"),
+        (vec!["add", &missing, "--allow-private"], 2, "there is no terminal to ask at"),
     ] {
         let said = stage.pieme(&words);
         assert_eq!(said.code, code, "{words:?}: {}{}", said.stdout, said.stderr);

@@ -51,12 +51,18 @@ enum Wish {
     Help,
 }
 
+/// Is there somebody to be asked?
+pub fn at_terminal() -> Result<(), Complaint> {
+    if io::stdin().is_terminal() {
+        return Ok(());
+    }
+    let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
+    Err(Complaint::new(exit::USAGE, sentence))
+}
+
 /// Shows the last good rows beside the candidate at hand, and does what is pressed until one is taken.
 pub fn ask(config: &Config, proposal: &mut Proposal, folder: &TaskFolder) -> Result<Answer, Complaint> {
-    if !io::stdin().is_terminal() {
-        let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
-        return Err(Complaint::new(exit::USAGE, sentence));
-    }
+    at_terminal()?;
     let began = Instant::now();
     keys::forget_typed();
     out::say(format!("{}: {}", folder.name, out::cell(proposal.page.url.as_str(), 200)));

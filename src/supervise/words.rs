@@ -1,0 +1,77 @@
+//! What a person said, as labels.toml keeps it, and said again.
+
+use crate::induce::finish::Finish;
+use crate::induce::help::{Block, Help};
+use crate::induce::label::{Labelled, Meaning};
+use crate::induce::{self, Candidate, LearnOptions};
+use crate::page::Tree;
+use crate::taskdir::{Label, LabelKind, Labels, Spoken};
+
+/// Candidates under the newest words that still match the page.
+pub(super) fn words_of_before(pages: &[Tree], labels: &Labels) -> Option<(Vec<Candidate>, Help)> {
+    let options = LearnOptions::default();
+    let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(to_help);
+    let mut fitting = spoken.filter_map(|help| Some((induce::learn_with(pages, &options, &help).ok()?, help)));
+    fitting.find(|(candidates, _)| !candidates.is_empty())
+}
+
+fn to_help(label: &Label) -> Help {
+    let said = &label.said;
+    let texts = said.enclose.iter().cloned().map(Block::Text);
+    let sign = |meaning: Meaning| move |text: &String| Labelled { meaning: meaning.clone(), text: text.clone() };
+    let values = said.label.iter().map(|(name, value)| Labelled::value(name, value));
+    let constants = said.constant.iter().map(sign(Meaning::Constant));
+    Help {
+        enclosed: texts.chain(said.enclose_css.iter().cloned().map(Block::Css)).collect(),
+        labels: values.chain(constants).chain(said.any.iter().map(sign(Meaning::Wildcard))).collect(),
+        records: said.record.clone(),
+        threshold: said.theta,
+        rows: said.rows.clone(),
+        finish: Finish {
+            candidate: (label.candidate as usize).saturating_sub(1),
+            adjust: said.adjust.clone(),
+            columns: said.column.clone(),
+            sheet: said.sheet.clone(),
+        },
+    }
+}
+
+/// What can be said again: texts and selectors. Node numbers are of one page only.
+pub(super) fn to_words(help: &Help) -> Spoken {
+    let mut said = Spoken {
+        record: help.records.clone(),
+        theta: help.threshold,
+        adjust: help.finish.adjust.clone(),
+        rows: help.rows.clone(),
+        column: help.finish.columns.clone(),
+        sheet: help.finish.sheet.clone(),
+        ..Spoken::default()
+    };
+    for block in &help.enclosed {
+        match block {
+            Block::Text(text) => said.enclose.push(text.clone()),
+            Block::Css(css) => said.enclose_css.push(css.clone()),
+            Block::Nodes(..) => {}
+        }
+    }
+    for label in &help.labels {
+        match &label.meaning {
+            Meaning::Variable(name) => said.label.push((name.clone(), label.text.clone())),
+            Meaning::Constant => said.constant.push(label.text.clone()),
+            Meaning::Wildcard => said.any.push(label.text.clone()),
+        }
+    }
+    said
+}
+
+pub(super) fn kind(help: &Help) -> LabelKind {
+    match help {
+        Help { rows: Some(_), .. } => LabelKind::Tell,
+        Help { finish, .. } if !finish.columns.is_empty() => LabelKind::Tell,
+        Help { enclosed, .. } if !enclosed.is_empty() => LabelKind::Enclose,
+        Help { labels, .. } if !labels.is_empty() => LabelKind::Label,
+        Help { records, .. } if !records.is_empty() => LabelKind::Record,
+        Help { finish, .. } if !finish.is_empty() => LabelKind::Adjust,
+        Help { .. } => LabelKind::Pick,
+    }
+}
