@@ -1,108 +1,67 @@
-//! EDGE: the database, the only SQL. SQLite with a write-ahead log; one writer (the daemon), any number of readers.
+//! EDGE: the database, the only SQL. One writer (the daemon), any number of readers.
 //!
-//! ```text
-//! begin_run → stage_rows … → end_run ─┬ published:   the view named as the task moves to the new rows, in one short transaction
-//!                                     ├ unchanged:   the rows stay, `_run` and `_last_seen` move
-//!                                     ├ quarantined: the rows are kept aside
-//!                                     └ empty, failed: the rows are dropped
-//! ```
-//!
-//! A generation is a table `_rows_N`; while it is staged no view leads to it.
+//! What a store can do is said here, in one trait a concern; a database that can do all of it is a [`Backend`].
 //! All our own tables start with `_`, which no task's name does.
 
 mod error;
-mod alive;
-mod open;
-mod verify;
-mod schema;
+mod run;
+mod rows;
+mod task;
+mod letters;
+mod pages;
+mod care;
 mod names;
 mod digest;
-mod keys;
-mod known;
-mod generation;
-mod stage;
-mod log;
-mod publish;
-mod refill;
-mod owed;
-mod runs;
-mod trace;
-mod tasks;
-mod alerts;
-mod gc;
-mod rows;
-mod aside;
 mod stamp;
+mod sqlite;
 
-use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
 
-use rusqlite::Connection;
-
-use crate::model::{RunId, Span};
-
-pub use alerts::{Delivery, Letter, Outgoing, Told, Watched, Which};
-pub use aside::Resort;
+pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
-pub use gc::Collected;
-pub use rows::Rows;
-pub use runs::{Begun, RunRow, RunStart, Trigger};
-pub use tasks::{Seen, TaskRow};
+pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
+pub use pages::Pages;
+pub use rows::{Aside, Resort, Rows, Shown};
+pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
+pub use task::{Seen, TaskRow, Tasks};
+
+/// A database that pieme can be kept in.
+pub trait Backend:
+    Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+{
+}
+
+impl<T> Backend for T where
+    T: Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+{
+}
 
 /// The database, opened for writing or for reading.
-pub struct Store {
-    connection: Connection,
-    keep: Keep,
-    /// The rows of the runs that are going.
-    staged: HashMap<RunId, stage::Staged>,
-    /// Ends of runs that could not be written down yet.
-    owed: Vec<owed::Owed>,
-    /// The file that was opened for writing.
-    home: Option<open::Home>,
-    /// Tells a run of before a reboot from one whose process id was given out again.
-    boot: Option<String>,
-}
-
-/// How much is kept of what is not published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
-    /// Raw pages of one run.
-    pub pages_a_run: u32,
-    /// Runs that were not published, whose pages are kept beside those of the last good one.
-    pub bad_runs: u32,
-    /// Runs of a task.
-    pub runs: u32,
-    /// Older ones go, however few there are.
-    pub runs_for: Span,
-    /// Runs of a task whose trace is kept.
-    pub traces: u32,
-    /// Sets of rows kept aside, until the task is published again.
-    pub quarantined: u32,
-    /// Of a task whose folder is gone this long only the published rows are kept.
-    pub removed_for: Span,
-}
-
-impl Default for Keep {
-    fn default() -> Keep {
-        let days = |days: u64| Span::seconds(days * 86_400);
-        Keep {
-            pages_a_run: 20,
-            bad_runs: 5,
-            // A task that runs every minute keeps most of a day; one every six hours keeps eight months.
-            runs: 1_000,
-            runs_for: days(400),
-            // For finding out what just went wrong.
-            traces: 20,
-            quarantined: 3,
-            removed_for: days(30),
-        }
-    }
-}
+pub struct Store(Box<dyn Backend>);
 
 impl Store {
-    pub fn set_keep(&mut self, keep: Keep) {
-        self.keep = keep;
+    /// Opens the database for writing; makes it, or brings its format up to date, if need be.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        Ok(Store(Box::new(sqlite::Sqlite::open(path)?)))
+    }
+
+    /// Opens the database for reading; works with the daemon up or down.
+    pub fn open_reader(path: &Path) -> Result<Store, StoreError> {
+        Ok(Store(Box::new(sqlite::Sqlite::open_reader(path)?)))
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl Deref for Store {
+    type Target = dyn Backend;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl DerefMut for Store {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.0
+    }
+}

@@ -1,14 +1,11 @@
-//! Reading rows: those published, and those kept aside.
+//! Rows that are there to be read: those published, and those kept aside.
 
 use chrono::{DateTime, Utc};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::generation::{self, Generation};
-use super::names::{ColumnName, list, quoted, rows_table};
-use super::{Store, StoreError, digest, keys, runs, stamp};
-use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
+use super::StoreError;
+use crate::model::{Row, RunId, Table, TaskName, ValueColumn, Verdict};
 
 /// Some rows of a generation, with what the view says beside the columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,123 +26,43 @@ pub struct Rows {
     pub first_seen: Vec<DateTime<Utc>>,
 }
 
-impl Store {
+/// What a person wants done with rows that are not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resort {
+    /// Publish the newest rows that were kept aside.
+    Accept,
+    /// Forget all that were kept aside.
+    Drop,
+    /// Publish the rows before those of now.
+    RollBack,
+}
+
+/// The rows of a task.
+pub trait Shown {
     /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
-    pub fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), limit, offset)
-    }
+    fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
 
     /// The rows that a run had kept aside; `None` when it was not quarantined or they are gone.
-    pub fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
-    }
+    fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
 
     /// The published records of some keys, all of one moment, in the order of the keys. A key is the cells that identify a
     /// record, under the names of their columns in the view.
-    pub fn published_by_key(
-        &self,
+    fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError>;
+}
+
+/// What a person does with rows that are not published.
+pub trait Aside {
+    /// Answers with the verdict of the run that it made, or none where there are no such rows. `key` are the task's columns
+    /// that identify a record.
+    fn resort(
+        &mut self,
         task: &TaskName,
-        keys: &[Vec<(&str, &str)>],
-    ) -> Result<Vec<Option<Row>>, StoreError> {
-        let moment = self.connection.unchecked_transaction()?;
-        let found = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())?;
-        let Some(generation) = found else { return Ok(vec![None; keys.len()]) };
-        let blocks = keys::has_blocks(&moment, generation.id)?;
-        let record = |key: &Vec<(&str, &str)>| {
-            let key = digest::of_cells(key.iter().copied()).to_be_bytes();
-            keys::find(&moment, generation.id, blocks, key)?
-                .map(|it| read_row(&moment, &generation, it.row))
-                .transpose()
-        };
-        keys.iter().map(record).collect()
-    }
+        what: Resort,
+        key: &[String],
+        now: DateTime<Utc>,
+    ) -> Result<Option<Verdict>, StoreError>;
 
-    pub(super) fn rows(
-        &self,
-        condition: &str,
-        text: &str,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Option<Rows>, StoreError> {
-        // All of one moment: a publication in between must not take the table away.
-        let moment = self.connection.unchecked_transaction()?;
-        let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
-        let (run, last_seen) = seen(&moment, generation.id)?;
-        let total = u64::try_from(generation.rows).unwrap_or(0);
-        let empty = Rows {
-            run,
-            last_seen,
-            total,
-            table: Table::default(),
-            values: Vec::new(),
-            cells: Vec::new(),
-            first_seen: Vec::new(),
-        };
-        read(&moment, &generation, limit, offset, empty).map(Some)
-    }
-}
-
-fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc>), StoreError> {
-    let found: Option<(String, String)> = connection
-        .prepare_cached("SELECT run, last_seen FROM _generation WHERE id = ?1")?
-        .query_row([generation], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let (run, last_seen) = found.ok_or_else(|| StoreError::Value(format!("generation {generation} is gone")))?;
-    Ok((runs::run_id(&run)?, stamp::parse(&last_seen)?))
-}
-
-fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {
-    let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
-    let separator = if columns.is_empty() { "" } else { ", " };
-    let table = quoted(&rows_table(generation.id));
-    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", list(&columns));
-    let row = connection.prepare_cached(&sql)?.query_row([row], |found| {
-        let cells = (0..columns.len()).map(|index| found.get(index + 1)).collect::<Result<_, _>>()?;
-        Ok(Row { cells, page: found.get(0)? })
-    })?;
-    Ok(row)
-}
-
-fn read(
-    connection: &Connection,
-    generation: &Generation,
-    limit: u64,
-    offset: u64,
-    mut rows: Rows,
-) -> Result<Rows, StoreError> {
-    let columns = &generation.columns;
-    let separator = if columns.is_empty() { "" } else { ", " };
-    // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
-    let sql = format!(
-        "SELECT _page, _first_seen{separator}{} FROM {} ORDER BY _rowid_ LIMIT ?1 OFFSET ?2",
-        list(columns),
-        quoted(&rows_table(generation.id))
-    );
-    let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
-    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare(&sql)?;
-    let mut found = statement.query(params![number(limit), number(offset)])?;
-    while let Some(row) = found.next()? {
-        let cells = texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
-        rows.table.rows.push(Row { cells, page: row.get(0)? });
-        rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
-        if !values.is_empty() {
-            rows.cells
-                .push(values.iter().map(|index| Ok(json(row.get_ref(index + 2)?))).collect::<Result<_, StoreError>>()?);
-        }
-    }
-    rows.table.columns = texts.iter().map(|&at| columns[at].stored.clone()).collect();
-    // Counted among the texts, as the table has them.
-    let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
-    rows.values = values.iter().filter_map(|&at| columns[at].value).map(among).collect();
-    Ok(rows)
-}
-
-fn json(cell: ValueRef<'_>) -> Json {
-    match cell {
-        ValueRef::Integer(number) => number.into(),
-        ValueRef::Real(number) => number.into(),
-        ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
-        ValueRef::Null | ValueRef::Blob(_) => Json::Null,
-    }
+    /// Has the task rows that were kept aside? Says whose.
+    fn aside(&self, task: &TaskName) -> Result<Option<RunId>, StoreError>;
 }

@@ -6,8 +6,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::generation::{self, Generation};
 use super::names::{ColumnName, key_index, quoted, rows_table, view_list};
 use super::stage::Staged;
-use super::{Store, StoreError, gc, keys, refill, runs, stamp};
+use super::{Sqlite, StoreError, gc, keys, refill, runs, stamp};
 use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
+use crate::store::Ending;
 
 /// Up to here an index on `_key` is made inside the publishing transaction; beyond, it would not be short.
 pub(super) const SMALL: i64 = 5_000;
@@ -25,11 +26,8 @@ enum Fate {
     Drop,
 }
 
-impl Store {
-    /// Ends a run, and publishes its rows when the verdict says so. Answers with the verdict as it was recorded:
-    /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
-    /// that arrived becomes one that publishes nothing. On an error the run is still going, and can be ended otherwise.
-    pub fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+impl Ending for Sqlite {
+    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
         self.must_be_there()?;
         let task = runs::must_be_open(&self.connection, run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
@@ -42,6 +40,26 @@ impl Store {
         ended
     }
 
+    fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+        let open = runs::open(&self.connection)?;
+        let verdict = Verdict::cut_short();
+        for (run, _) in &open {
+            self.end_run(*run, &verdict, now)?;
+        }
+        self.sweep()?;
+        Ok(open)
+    }
+
+    fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
+        self.fail(run, verdict, now);
+    }
+
+    fn end_owed(&mut self) -> Result<(), StoreError> {
+        self.write_owed()
+    }
+}
+
+impl Sqlite {
     fn settle(
         &mut self,
         run: RunId,
@@ -95,17 +113,6 @@ impl Store {
         let indexed = make_key_index(&self.connection, generation);
         self.connection.pragma_update(None, "cache_size", super::open::CACHE)?;
         indexed
-    }
-
-    /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
-    pub fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-        let open = runs::open(&self.connection)?;
-        let verdict = Verdict::cut_short();
-        for (run, _) in &open {
-            self.end_run(*run, &verdict, now)?;
-        }
-        self.sweep()?;
-        Ok(open)
     }
 
     /// Drops what a publication left behind. Nothing here is visible to readers, so it has transactions of its own; cut

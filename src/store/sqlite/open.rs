@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Keep, Store, StoreError, schema};
+use super::{Keep, Sqlite, StoreError, schema};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,18 +39,18 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 16777216;
 ";
 
-impl Store {
+impl Sqlite {
     /// Opens the database for writing; makes it, or brings its format up to date, if need be.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
-        Store::open_writer(path).map_err(|error| error.at(path))
+    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+        Sqlite::open_writer(path).map_err(|error| error.at(path))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(path: &Path) -> Result<Store, StoreError> {
-        Store::open_read_only(path).map_err(|error| error.at(path))
+    pub fn open_reader(path: &Path) -> Result<Sqlite, StoreError> {
+        Sqlite::open_read_only(path).map_err(|error| error.at(path))
     }
 
-    fn open_writer(path: &Path) -> Result<Store, StoreError> {
+    fn open_writer(path: &Path) -> Result<Sqlite, StoreError> {
         if !exists(path)? {
             create(path)?;
         }
@@ -59,7 +59,7 @@ impl Store {
         schema::refuse_foreign(&connection, path)?;
         let home = Some(Home::of(path)?);
         let (keep, boot) = (Keep::default(), boot_id());
-        let mut store = Store { connection, keep, staged: HashMap::new(), owed: Vec::new(), home, boot };
+        let mut store = Sqlite { connection, keep, staged: HashMap::new(), owed: Vec::new(), home, boot };
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -69,7 +69,7 @@ impl Store {
         Ok(store)
     }
 
-    fn open_read_only(path: &Path) -> Result<Store, StoreError> {
+    fn open_read_only(path: &Path) -> Result<Sqlite, StoreError> {
         if !exists(path)? {
             return Err(StoreError::Missing(path.to_owned()));
         }
@@ -77,7 +77,7 @@ impl Store {
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
         let keep = Keep::default();
-        Ok(Store { connection, keep, staged: HashMap::new(), owed: Vec::new(), home: None, boot: None })
+        Ok(Sqlite { connection, keep, staged: HashMap::new(), owed: Vec::new(), home: None, boot: None })
     }
 
     /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
@@ -95,11 +95,6 @@ impl Store {
             return self.verify_published();
         }
         BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
-    }
-
-    /// Looks through the whole file, however large.
-    pub fn quick_check(&self) -> Result<(), StoreError> {
-        self.check("PRAGMA quick_check(1)")
     }
 
     pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
+use crate::store::{Begun, Ending, RunStart, Runs, Seen, Shown, Staging, Tasks, Trigger};
 
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -19,21 +20,21 @@ fn task() -> TaskName {
     TaskName::new("t").expect("a good name")
 }
 
-fn begin(store: &mut Store) -> RunId {
+fn begin(store: &mut Sqlite) -> RunId {
     let run = RunId::new();
     let start = RunStart { run, task: task(), slot: None, trigger: Trigger::Person, started_at: now(), pid: None };
     assert_eq!(store.begin_run(&start).expect("a run"), Begun::Started);
     run
 }
 
-fn stage(store: &mut Store, run: RunId, rows: usize) -> Result<(), StoreError> {
+fn stage(store: &mut Sqlite, run: RunId, rows: usize) -> Result<(), StoreError> {
     let rows: Vec<Row> = (0..rows)
         .map(|n| Row { cells: vec![Some(format!("a name that takes some room, number {n}"))], page: 0 })
         .collect();
     store.stage_rows(run, &task(), &["name".to_owned()], &[], &rows, now())
 }
 
-fn publish(store: &mut Store, rows: usize) {
+fn publish(store: &mut Sqlite, rows: usize) {
     let run = begin(store);
     stage(store, run, rows).expect("staged");
     let outcome = Outcome::Published(Publication::Changed);
@@ -45,8 +46,8 @@ fn publish(store: &mut Store, rows: usize) {
 fn the_pragma_is_full_on_every_connection() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("pieme.db");
-    let writer = Store::open(&path).expect("a new database");
-    let reader = Store::open_reader(&path).expect("a reader");
+    let writer = Sqlite::open(&path).expect("a new database");
+    let reader = Sqlite::open_reader(&path).expect("a reader");
     for store in [&writer, &reader] {
         let number =
             |name| -> i64 { store.connection.pragma_query_value(None, name, |row| row.get(0)).expect("a pragma") };
@@ -59,7 +60,7 @@ fn the_pragma_is_full_on_every_connection() {
 #[test]
 fn a_full_disk_costs_the_run_and_not_the_data() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
     publish(&mut store, 3);
     let run = begin(&mut store);
     // A limit on pages stands for the disk: SQLite answers to both with the same error.
@@ -78,7 +79,7 @@ fn a_full_disk_costs_the_run_and_not_the_data() {
 fn a_locked_database_is_an_error_with_a_sentence() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("pieme.db");
-    let mut store = Store::open(&path).expect("a new database");
+    let mut store = Sqlite::open(&path).expect("a new database");
     store.connection.busy_timeout(Duration::ZERO).expect("no patience");
     let other = Connection::open(&path).expect("another writer");
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
@@ -91,7 +92,7 @@ fn a_locked_database_is_an_error_with_a_sentence() {
 #[test]
 fn no_step_of_a_run_walks_all_tasks() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    let store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
     for sql in [
         "SELECT id FROM _generation WHERE state = 'old'",
         "SELECT id FROM _generation WHERE task = ?1 AND state = 'published' ORDER BY id DESC LIMIT 1",
@@ -116,7 +117,7 @@ fn no_step_of_a_run_walks_all_tasks() {
 #[test]
 fn what_a_look_at_the_folders_found_is_noted_whole_or_not_at_all() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let mut store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
+    let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
     let name = |text: &str| TaskName::new(text).expect("a good name");
     let good = |text: &str| Seen::Good { name: name(text), title: None };
     let broken = Seen::Broken { name: name("b"), problem: "line 3".to_owned() };

@@ -6,12 +6,12 @@ use rusqlite::Connection;
 use super::digest::{self, Digest};
 use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, view_texts};
-use super::{Store, StoreError, stamp};
+use super::{Sqlite, StoreError, stamp};
 
 /// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
 const SAYS_WHAT_IS_PUBLISHED: &[&str] = &["_task", "_generation"];
 
-impl Store {
+impl Sqlite {
     /// Reads every task's view as a reader would and compares it with what was written down when it was published.
     pub(super) fn verify_published(&self) -> Result<(), StoreError> {
         for table in SAYS_WHAT_IS_PUBLISHED {

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::open::{BUSY_TIMEOUT, beside};
-use super::{Store, StoreError};
+use super::{Sqlite, StoreError};
 
 /// Beyond this the log is begun anew; a file that was longer is cut to it.
 pub(super) const LOG_BYTES: u64 = 16 << 20;
@@ -13,7 +13,7 @@ pub(super) const LOG_BYTES: u64 = 16 << 20;
 /// Readers who look for longer than this are let alone until the next time.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-impl Store {
+impl Sqlite {
     /// Waits for the readers of now to be done with the log, if it is long. New ones read beside it meanwhile.
     pub(super) fn shorten_log(&self) -> Result<(), StoreError> {
         let Some(home) = &self.home else { return Ok(()) };

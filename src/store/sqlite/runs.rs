@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Keep, Store, StoreError, stamp};
+use super::{Keep, Sqlite, StoreError, stamp};
 use crate::model::{Emptiness, Figures, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
+use crate::store::{Begun, RunRow, RunStart, Runs, Trigger};
 
 /// How many may go at the end of a run, which needs one; the rest is left to `gc`.
 const PRUNED_AT_ONCE: u32 = 50;
@@ -12,69 +13,10 @@ const PRUNED_AT_ONCE: u32 = 50;
 /// What a run's figures may take up; 500 columns come to half of it. They come from the child, so nobody is trusted.
 const MAX_FIGURES: usize = 128 << 10;
 
-/// Why a run was begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    Schedule,
-    /// Somebody typed `pieme run` or pressed the button.
-    Person,
-    /// Missed while the daemon was down.
-    CatchUp,
-    /// A template was learned or confirmed just now.
-    Learned,
-}
-
-impl Trigger {
-    pub const ALL: &'static [Trigger] = &[Trigger::Schedule, Trigger::Person, Trigger::CatchUp, Trigger::Learned];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Trigger::Schedule => "schedule",
-            Trigger::Person => "person",
-            Trigger::CatchUp => "catch-up",
-            Trigger::Learned => "learned",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Trigger> {
-        Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word)
-    }
-}
-
-/// What is known when a run begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunStart {
-    pub run: RunId,
-    pub task: TaskName,
-    /// The due instant without jitter; a run out of turn has none.
-    pub slot: Option<DateTime<Utc>>,
-    pub trigger: Trigger,
-    pub started_at: DateTime<Utc>,
-    /// Of the child, once there is one.
-    pub pid: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    Started,
-    /// This slot had its run; nothing was written.
-    SlotTaken,
-}
-
-/// A run as it is kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunRow {
-    pub start: RunStart,
-    /// Which boot of the machine it ran in.
-    pub boot: Option<String>,
-    /// Absent while it is going.
-    pub end: Option<(DateTime<Utc>, Verdict)>,
-}
-
-impl Store {
-    pub fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
+impl Runs for Sqlite {
+    fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
         self.must_be_there()?;
-        self.end_owed()?;
+        self.write_owed()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached("INSERT INTO _task (name, added_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -107,29 +49,34 @@ impl Store {
         Ok(Begun::Started)
     }
 
-    /// The child's process id, known once it was spawned.
-    pub fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError> {
+    fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE _runs SET pid = ?2 WHERE id = ?1")?
             .execute(params![run.to_string(), pid])?;
         Ok(())
     }
 
-    /// The last runs of a task that have ended, newest first.
-    pub fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
         Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
     }
 
-    /// The last runs of a task that were published, newest first, however many others came since.
-    pub fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+    fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
         Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
     }
 
-    /// The same with all that is kept of them.
-    pub fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
+    fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
         self.newest(task, n, "ended IS NOT NULL")
     }
 
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        let sql = format!("SELECT {COLUMNS}, r.figures FROM _runs r WHERE id = ?1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([run.to_string()])?;
+        rows.next()?.map(read_whole).transpose()
+    }
+}
+
+impl Sqlite {
     fn newest(&self, task: &TaskName, n: u32, which: &'static str) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = ?1 AND {which} ORDER BY started DESC, id DESC LIMIT ?2"
@@ -141,21 +88,6 @@ impl Store {
             past.push(read_whole(row)?);
         }
         Ok(past)
-    }
-
-    pub fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
-        let sql = format!("SELECT {COLUMNS}, r.figures FROM _runs r WHERE id = ?1");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query([run.to_string()])?;
-        rows.next()?.map(read_whole).transpose()
-    }
-}
-
-impl RunRow {
-    /// What later judgement needs, once the run has ended.
-    pub fn past(self) -> Option<PastRun> {
-        let RunStart { run, started_at, .. } = self.start;
-        self.end.map(|(ended_at, verdict)| PastRun { run, started_at, ended_at, verdict })
     }
 }
 

@@ -3,8 +3,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Store, StoreError};
+use super::{Sqlite, StoreError};
 use crate::model::{RunId, Verdict};
+use crate::store::Ending;
 
 /// More ends than this wait only where the disk has been full for days; the rest is found at the next start.
 const MOST: usize = 10_000;
@@ -16,19 +17,19 @@ pub(super) struct Owed {
     ended_at: DateTime<Utc>,
 }
 
-impl Store {
+impl Sqlite {
     /// Ends a run that failed, now or as soon as the store can be written to. Its rows are dropped either way.
-    pub fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
+    pub(super) fn fail(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
         self.staged.remove(&run);
         if self.owed.len() < MOST {
             self.owed.push(Owed { run, verdict: verdict.clone(), ended_at: now });
         }
         // What cannot be written now waits.
-        let _ = self.end_owed();
+        let _ = self.write_owed();
     }
 
     /// Writes down the ends that wait.
-    pub fn end_owed(&mut self) -> Result<(), StoreError> {
+    pub(super) fn write_owed(&mut self) -> Result<(), StoreError> {
         while let Some(Owed { run, verdict, ended_at }) = self.owed.pop() {
             match self.end_run(run, &verdict, ended_at) {
                 // Ended already, or never begun: nothing is owed.

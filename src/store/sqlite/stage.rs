@@ -12,8 +12,9 @@ use super::digest::{self, Digest};
 use super::keys::{self, Entry, Found, Key};
 use super::known::{self, Known};
 use super::names::{self, ColumnName};
-use super::{Store, StoreError, generation, runs, stamp};
+use super::{Sqlite, StoreError, generation, runs, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
+use crate::store::Staging;
 
 /// Rows a transaction. Measured on 500,000 rows of 569 bytes: the fastest way that keeps readers and the log in peace.
 const CHUNK: usize = 20_000;
@@ -54,11 +55,8 @@ struct Record {
     cells: Range<usize>,
 }
 
-impl Store {
-    /// Takes rows of a run that is going. May be called once a page; a column that only later pages have is added.
-    /// `key` names the columns that identify a record; without them, or where all of them are empty, the whole record
-    /// does.
-    pub fn stage_rows(
+impl Staging for Sqlite {
+    fn stage_rows(
         &mut self,
         run: RunId,
         task: &TaskName,
@@ -70,8 +68,7 @@ impl Store {
         self.stage_values(run, task, (columns, &[]), key, rows, now)
     }
 
-    /// As [`stage_rows`](Store::stage_rows), of rows with values: behind the cells of its texts a row has what they mean.
-    pub fn stage_values(
+    fn stage_values(
         &mut self,
         run: RunId,
         task: &TaskName,

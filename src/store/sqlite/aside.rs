@@ -5,34 +5,19 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::OptionalExtension;
-use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::generation;
-use super::rows::Rows;
-use super::runs::{RunStart, Trigger, run_id};
-use super::{Store, StoreError, gc};
+use super::runs::run_id;
+use super::{Sqlite, StoreError, gc};
 use crate::model::{Figures, Outcome, Publication, Row, RunId, TaskName, Verdict};
+use crate::store::{Aside, Ending, Resort, Rows, RunStart, Runs, Staging, Trigger};
 
 /// Rows that are copied at a time.
 const CHUNK: u64 = 5_000;
 
-/// What a person wants done with rows that are not published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Resort {
-    /// Publish the newest rows that were kept aside.
-    Accept,
-    /// Forget all that were kept aside.
-    Drop,
-    /// Publish the rows before those of now.
-    RollBack,
-}
-
-impl Store {
-    /// Answers with the verdict of the run that it made, or none where there are no such rows. `key` are the task's columns
-    /// that identify a record.
-    pub fn resort(
+impl Aside for Sqlite {
+    fn resort(
         &mut self,
         task: &TaskName,
         what: Resort,
@@ -46,11 +31,12 @@ impl Store {
         }
     }
 
-    /// Has the task rows that were kept aside? Says whose.
-    pub fn aside(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
+    fn aside(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
         self.newest_in(task, "quarantined")
     }
+}
 
+impl Sqlite {
     fn newest_in(&self, task: &TaskName, state: &str) -> Result<Option<RunId>, StoreError> {
         let found: Option<String> = self
             .connection
@@ -123,14 +109,15 @@ fn with_values(rows: &Rows) -> Vec<Row> {
 mod tests {
     use super::*;
     use crate::model::{Failure, Quarantine, Row};
+    use crate::store::Shown;
 
-    fn store() -> (tempfile::TempDir, Store, TaskName) {
+    fn store() -> (tempfile::TempDir, Sqlite, TaskName) {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        let store = Store::open(&folder.path().join("pieme.db")).expect("a database");
+        let store = Sqlite::open(&folder.path().join("pieme.db")).expect("a database");
         (folder, store, TaskName::new("hotels").expect("a name"))
     }
 
-    fn run(store: &mut Store, task: &TaskName, outcome: Outcome, rows: u64) -> RunId {
+    fn run(store: &mut Sqlite, task: &TaskName, outcome: Outcome, rows: u64) -> RunId {
         let (run, now) = (RunId::new(), Utc::now());
         let trigger = Trigger::Person;
         let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };
@@ -145,7 +132,7 @@ mod tests {
         run
     }
 
-    fn published(store: &Store, task: &TaskName) -> u64 {
+    fn published(store: &Sqlite, task: &TaskName) -> u64 {
         store.published(task, 0, 0).expect("a store").map_or(0, |rows| rows.total)
     }
 

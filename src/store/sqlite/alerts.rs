@@ -4,9 +4,10 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Store, StoreError, TaskRow, stamp};
+use super::{Sqlite, StoreError, stamp};
 use crate::model::TaskName;
 use crate::model::task::Alert;
+use crate::store::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 
 /// Alerts of a task that are remembered once they are delivered or given up.
 const KEPT: u32 = 50;
@@ -15,68 +16,8 @@ const KEPT: u32 = 50;
 const FIRST_IN_LINE: &str = "NOT EXISTS (SELECT 1 FROM _delivery e WHERE e.task = d.task AND e.target = d.target
     AND e.alert < d.alert AND e.next_try IS NOT NULL)";
 
-/// A task with alerts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Watched {
-    pub row: TaskRow,
-    pub wanted: Alert,
-    /// What was told, as it was last given to [`Store::tell`]; `{}` at first.
-    pub said: String,
-}
-
-/// Of which tasks?
-#[derive(Clone, Debug)]
-pub enum Which {
-    All,
-    One(TaskName),
-    /// Those whose next run should have started by then.
-    DueBefore(DateTime<Utc>),
-}
-
-/// What a task's people have been told by now.
-#[derive(Clone, Debug)]
-pub struct Told {
-    pub task: TaskName,
-    pub said: String,
-    /// The alert that tells them, where there is one.
-    pub outgoing: Option<Outgoing>,
-}
-
-/// An alert to be kept and delivered.
-#[derive(Clone, Debug)]
-pub struct Outgoing {
-    pub id: String,
-    pub json: String,
-    /// As task.toml spells them: with the names of secrets, not their values.
-    pub targets: Vec<String>,
-}
-
-/// One alert for one target, to be delivered now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
-    pub id: String,
-    pub task: TaskName,
-    pub target: String,
-    pub json: String,
-    /// How often it was tried before.
-    pub tries: u32,
-}
-
-/// How the delivery of an alert stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    pub letter: Letter,
-    pub made_at: DateTime<Utc>,
-    pub delivered_at: Option<DateTime<Utc>>,
-    /// Absent when it was delivered, and when it was given up.
-    pub next_try: Option<DateTime<Utc>>,
-    /// Why the last try failed.
-    pub trouble: Option<String>,
-}
-
-impl Store {
-    /// Takes in what tasks want to be told; none for those that want nothing.
-    pub fn watch(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> Result<(), StoreError> {
+impl Letters for Sqlite {
+    fn watch(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (task, alert) in wanted {
             let Some(alert) = alert else {
@@ -94,8 +35,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// The tasks that have alerts and are not gone.
-    pub fn watched(&self, which: &Which) -> Result<Vec<Watched>, StoreError> {
+    fn watched(&self, which: &Which) -> Result<Vec<Watched>, StoreError> {
         let (condition, value) = match which {
             Which::All => ("?1 = ''", String::new()),
             Which::One(task) => ("t.name = ?1", task.to_string()),
@@ -116,9 +56,7 @@ impl Store {
         Ok(watched)
     }
 
-    /// Keeps what was told, and the alerts that are to be delivered for it: all of it or nothing, and many tasks are one wait
-    /// for the disk.
-    pub fn tell(&mut self, told: &[Told], now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn tell(&mut self, told: &[Told], now: DateTime<Utc>) -> Result<(), StoreError> {
         self.must_be_there()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for Told { task, said, outgoing } in told {
@@ -133,9 +71,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// What is to be delivered now, oldest first. A target gets the alerts of a task in their order: while one waits for
-    /// its next try, the ones after it wait too.
-    pub fn letters(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<Letter>, StoreError> {
+    fn letters(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<Letter>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT d.alert, d.task, d.target, a.notice, d.tries FROM _delivery d JOIN _alert a ON a.id = d.alert
                  WHERE d.next_try <= ?1 AND {FIRST_IN_LINE} ORDER BY d.alert, d.target LIMIT ?2"
@@ -148,36 +84,32 @@ impl Store {
         Ok(letters)
     }
 
-    /// When something is to be tried next.
-    pub fn next_letter(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    fn next_letter(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let sql = format!("SELECT min(d.next_try) FROM _delivery d WHERE d.next_try IS NOT NULL AND {FIRST_IN_LINE}");
         stamp::parse_if_any(self.connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?)
     }
 
-    /// How many wait to be delivered.
-    pub fn letters_waiting(&self) -> Result<u64, StoreError> {
+    fn letters_waiting(&self) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM _delivery WHERE next_try IS NOT NULL";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
-    /// How many did not arrive so far: those that are tried again, and those that were given up since then.
-    pub fn letters_in_trouble(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
+    fn letters_in_trouble(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM _delivery d JOIN _alert a ON a.id = d.alert
                    WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL AND (d.next_try IS NOT NULL OR a.made_at > ?1)";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row([stamp::text(since)], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
-    pub fn delivered(&mut self, letter: &Letter, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn delivered(&mut self, letter: &Letter, now: DateTime<Utc>) -> Result<(), StoreError> {
         let sql = "UPDATE _delivery SET tries = tries + 1, next_try = NULL, delivered_at = ?3, trouble = NULL
                    WHERE alert = ?1 AND target = ?2";
         self.connection.prepare_cached(sql)?.execute(params![letter.id, letter.target, stamp::text(now)])?;
         Ok(())
     }
 
-    /// It did not arrive. Without a next try it is given up.
-    pub fn undelivered(
+    fn undelivered(
         &mut self,
         letter: &Letter,
         trouble: &str,
@@ -190,8 +122,7 @@ impl Store {
         Ok(())
     }
 
-    /// The last deliveries, newest first: of one task or of all.
-    pub fn deliveries(&self, task: Option<&TaskName>, most: u32) -> Result<Vec<Delivery>, StoreError> {
+    fn deliveries(&self, task: Option<&TaskName>, most: u32) -> Result<Vec<Delivery>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT d.alert, d.task, d.target, a.notice, d.tries, a.made_at, d.delivered_at, d.next_try, d.trouble
              FROM _delivery d JOIN _alert a ON a.id = d.alert WHERE ?1 IS NULL OR a.task = ?1

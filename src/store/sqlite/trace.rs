@@ -2,8 +2,9 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{Keep, Store, StoreError, runs, stamp};
+use super::{Keep, Sqlite, StoreError, runs, stamp};
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
+use crate::store::Pages;
 
 /// Of one run. A script of fifty steps over fifty pages writes some 200.
 const MAX_TRACE_LINES: i64 = 2_000;
@@ -14,9 +15,8 @@ const MAX_SAVED_INDEX: u32 = 2_000;
 /// Of one line.
 const MAX_TRACE_CHARS: usize = 4_096;
 
-impl Store {
-    /// Appends to a run's trace; beyond the limit lines are dropped.
-    pub fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
+impl Pages for Sqlite {
+    fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
         runs::must_be_open(&self.connection, run)?;
         let id = run.to_string();
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -32,7 +32,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    pub fn traces(&self, run: RunId) -> Result<Vec<TraceLine>, StoreError> {
+    fn traces(&self, run: RunId) -> Result<Vec<TraceLine>, StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT at, step, verb, text FROM _trace WHERE run = ?1 ORDER BY line")?;
         let mut rows = statement.query([run.to_string()])?;
@@ -44,9 +44,7 @@ impl Store {
         Ok(lines)
     }
 
-    /// Keeps a raw page, compressed by the caller; beyond the number kept of a run it is passed over, unless the script has
-    /// named it.
-    pub fn keep_page(&mut self, run: RunId, index: u32, meta: &PageMeta, zstd: &[u8]) -> Result<(), StoreError> {
+    fn keep_page(&mut self, run: RunId, index: u32, meta: &PageMeta, zstd: &[u8]) -> Result<(), StoreError> {
         let most = if meta.saved_as.is_some() { MAX_SAVED_INDEX } else { self.keep.pages_a_run };
         if index >= most {
             return Ok(());
@@ -59,8 +57,7 @@ impl Store {
         Ok(())
     }
 
-    /// The kept pages of a run in order, their bodies as they were given.
-    pub fn pages(&self, run: RunId) -> Result<Vec<(PageMeta, Vec<u8>)>, StoreError> {
+    fn pages(&self, run: RunId) -> Result<Vec<(PageMeta, Vec<u8>)>, StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT meta, body FROM _pages WHERE run = ?1 ORDER BY page")?;
         let mut rows = statement.query([run.to_string()])?;

@@ -5,73 +5,19 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{ToSql, params};
 
-use super::{Store, StoreError, runs, stamp};
-use crate::model::{PastRun, TaskName};
+use super::{Sqlite, StoreError, runs, stamp};
+use crate::model::TaskName;
+use crate::store::{Seen, TaskRow, Tasks};
 
-/// One line of the status table, before judgement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TaskRow {
-    pub name: TaskName,
-    pub title: Option<String>,
-    pub paused: bool,
-    /// The folder is gone; the rows are not.
-    pub removed: bool,
-    pub next_due: Option<DateTime<Utc>>,
-    /// The newest slot that had a run.
-    pub last_slot: Option<DateTime<Utc>>,
-    /// What is wrong with the folder as it stands.
-    pub problem: Option<String>,
-    pub published_rows: Option<u64>,
-    /// Rows of the good run before the last good one.
-    pub previous_rows: Option<u64>,
-    pub last_run: Option<PastRun>,
-    pub last_ok: Option<DateTime<Utc>>,
-    pub fails_in_a_row: u32,
-    pub running_since: Option<DateTime<Utc>>,
-}
-
-impl TaskRow {
-    /// A task that the store has never heard of.
-    pub fn unknown(name: TaskName) -> TaskRow {
-        TaskRow {
-            name,
-            title: None,
-            paused: false,
-            removed: false,
-            next_due: None,
-            last_slot: None,
-            problem: None,
-            published_rows: None,
-            previous_rows: None,
-            last_run: None,
-            last_ok: None,
-            fails_in_a_row: 0,
-            running_since: None,
-        }
+impl Tasks for Sqlite {
+    fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
+        let mut statement = self.connection.prepare("SELECT name FROM _task ORDER BY name")?;
+        let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let name = |text: &String| TaskName::new(text).map_err(|error| StoreError::Value(error.to_string()));
+        names.iter().map(name).collect()
     }
-}
 
-/// What a look at tasks/ has found of a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// New, edited, mended, or back again.
-    Good {
-        name: TaskName,
-        title: Option<String>,
-    },
-    /// It cannot be read as it stands.
-    Broken {
-        name: TaskName,
-        problem: String,
-    },
-    Gone {
-        name: TaskName,
-    },
-}
-
-impl Store {
-    /// All that a look at tasks/ has found, in one transaction: ten thousand new folders are one wait for the disk.
-    pub fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError> {
         self.in_one(|store| {
             seen.iter().try_for_each(|seen| match seen {
                 Seen::Good { name, title } => {
@@ -87,29 +33,11 @@ impl Store {
         })
     }
 
-    /// Next due times of many tasks, in one transaction.
-    pub fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
+    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
         self.in_one(|store| due.iter().try_for_each(|(name, due)| store.set_next_due(name, *due)))
     }
 
-    /// All of the work in one transaction, or none of it.
-    fn in_one(&mut self, work: impl FnOnce(&mut Store) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
-        let done = work(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
-        if done.is_err() && !self.connection.is_autocommit() {
-            // The first error is the one to tell; without a roll-back nothing could be written any more.
-            let _ = self.connection.execute_batch("ROLLBACK");
-        }
-        done
-    }
-
-    /// A folder is there: new, edited, or back again.
-    pub fn remember_task(
-        &mut self,
-        name: &TaskName,
-        title: Option<&str>,
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    fn remember_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO _task (name, title, added_at) VALUES (?1, ?2, ?3)
@@ -120,30 +48,40 @@ impl Store {
         Ok(())
     }
 
-    /// The folder is gone. Its rows, its view and its runs stay.
-    pub fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE _task SET removed_at = ?2, next_due = NULL, problem = NULL WHERE name = ?1")?
             .execute(params![name.as_str(), stamp::text(now)])?;
         Ok(())
     }
 
-    pub fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
         self.set(name, "next_due", &due.map(stamp::text))
     }
 
-    pub fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
+    fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
         self.set(name, "paused", &paused)
     }
 
-    /// What is wrong with the folder, shown by the status table; `None` when it was mended.
-    pub fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError> {
+    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError> {
         self.set(name, "problem", &problem)
     }
 
-    /// Every task ever seen, by name, in two queries.
-    pub fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+    fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
         self.tasks_where("TRUE", &[])
+    }
+}
+
+impl Sqlite {
+    /// All of the work in one transaction, or none of it.
+    fn in_one(&mut self, work: impl FnOnce(&mut Sqlite) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let done = work(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
+        if done.is_err() && !self.connection.is_autocommit() {
+            // The first error is the one to tell; without a roll-back nothing could be written any more.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        done
     }
 
     /// Those of them for which this holds of `_task` under the name `t`.

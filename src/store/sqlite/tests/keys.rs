@@ -8,14 +8,14 @@ use super::*;
 const LARGE: usize = 6_000;
 
 struct Scene {
-    store: Store,
+    store: Sqlite,
     _folder: tempfile::TempDir,
 }
 
 impl Scene {
     fn new() -> Scene {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        Scene { store: Store::open(&folder.path().join("pieme.db")).expect("a new database"), _folder: folder }
+        Scene { store: Sqlite::open(&folder.path().join("pieme.db")).expect("a new database"), _folder: folder }
     }
 
     /// Publishes rows whose key is their first cell; the second tells the days apart.

@@ -1,58 +1,19 @@
 //! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
 //! short, it goes on the next time.
 
-use std::ops::AddAssign;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use serde::{Deserialize, Serialize};
 
 use super::names::{quoted, rows_table};
-use super::{Keep, Store, StoreError, publish, stamp, trace};
+use super::{Keep, Sqlite, StoreError, publish, stamp, trace};
 use crate::model::{Span, TaskName};
+use crate::store::{Collected, Collecting};
 
 /// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
 const RUNS_A_STEP: u32 = 200;
 
-/// What a collection has removed, or would.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collected {
-    pub runs: u64,
-    pub trace_lines: u64,
-    pub pages: u64,
-    pub page_bytes: u64,
-    /// Sets of rows that were kept aside, or were published before the last ones.
-    pub generations: u64,
-}
-
-impl Collected {
-    pub fn is_nothing(&self) -> bool {
-        *self == Collected::default()
-    }
-}
-
-impl AddAssign for Collected {
-    fn add_assign(&mut self, more: Collected) {
-        self.runs += more.runs;
-        self.trace_lines += more.trace_lines;
-        self.pages += more.pages;
-        self.page_bytes += more.page_bytes;
-        self.generations += more.generations;
-    }
-}
-
-impl Store {
-    /// Every task that the store knows, to be gone through one by one.
-    pub fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
-        let mut statement = self.connection.prepare("SELECT name FROM _task ORDER BY name")?;
-        let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let name = |text: &String| TaskName::new(text).map_err(|error| StoreError::Value(error.to_string()));
-        names.iter().map(name).collect()
-    }
-
-    /// Removes some of what is not kept of a task; nothing is left when it answers with nothing. Published rows, and the
-    /// runs that brought them, always stay.
-    pub fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
+impl Collecting for Sqlite {
+    fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
         self.must_be_there()?;
         let keep = self.keep;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -61,8 +22,7 @@ impl Store {
         Ok(collected)
     }
 
-    /// What all steps together would remove. Nothing is changed: the transaction is taken back.
-    pub fn would_collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
+    fn would_collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
         let keep = self.keep;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         step(&transaction, task, keep, Size::AllAndTakenBack, now)

@@ -1,0 +1,93 @@
+//! Looking after the database: whether it takes a write, whether it is whole, and what is not kept any longer.
+
+use std::ops::AddAssign;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use crate::model::{Span, TaskName};
+
+/// How much is kept of what is not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Raw pages of one run.
+    pub pages_a_run: u32,
+    /// Runs that were not published, whose pages are kept beside those of the last good one.
+    pub bad_runs: u32,
+    /// Runs of a task.
+    pub runs: u32,
+    /// Older ones go, however few there are.
+    pub runs_for: Span,
+    /// Runs of a task whose trace is kept.
+    pub traces: u32,
+    /// Sets of rows kept aside, until the task is published again.
+    pub quarantined: u32,
+    /// Of a task whose folder is gone this long only the published rows are kept.
+    pub removed_for: Span,
+}
+
+impl Default for Keep {
+    fn default() -> Keep {
+        let days = |days: u64| Span::seconds(days * 86_400);
+        Keep {
+            pages_a_run: 20,
+            bad_runs: 5,
+            // A task that runs every minute keeps most of a day; one every six hours keeps eight months.
+            runs: 1_000,
+            runs_for: days(400),
+            // For finding out what just went wrong.
+            traces: 20,
+            quarantined: 3,
+            removed_for: days(30),
+        }
+    }
+}
+
+/// What a collection has removed, or would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collected {
+    pub runs: u64,
+    pub trace_lines: u64,
+    pub pages: u64,
+    pub page_bytes: u64,
+    /// Sets of rows that were kept aside, or were published before the last ones.
+    pub generations: u64,
+}
+
+impl Collected {
+    pub fn is_nothing(&self) -> bool {
+        *self == Collected::default()
+    }
+}
+
+impl AddAssign for Collected {
+    fn add_assign(&mut self, more: Collected) {
+        self.runs += more.runs;
+        self.trace_lines += more.trace_lines;
+        self.pages += more.pages;
+        self.page_bytes += more.page_bytes;
+        self.generations += more.generations;
+    }
+}
+
+/// Looking after the database.
+pub trait Care {
+    fn set_keep(&mut self, keep: Keep);
+
+    /// Writes down that the daemon is alive.
+    fn alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
+
+    /// Looks through the whole file, however large.
+    fn quick_check(&self) -> Result<(), StoreError>;
+}
+
+/// What is not kept any longer.
+pub trait Collecting {
+    /// Removes some of what is not kept of a task; nothing is left when it answers with nothing. Published rows, and the
+    /// runs that brought them, always stay.
+    fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError>;
+
+    /// What all steps together would remove. Nothing is changed: the transaction is taken back.
+    fn would_collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError>;
+}

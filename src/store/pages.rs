@@ -1,0 +1,19 @@
+//! What a run leaves to look at: its trace lines, and the raw pages of the last good run and of the last bad ones.
+
+use super::StoreError;
+use crate::model::{PageMeta, RunId, TraceLine};
+
+/// What a run leaves to look at.
+pub trait Pages {
+    /// Appends to a run's trace; beyond the limit lines are dropped.
+    fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError>;
+
+    fn traces(&self, run: RunId) -> Result<Vec<TraceLine>, StoreError>;
+
+    /// Keeps a raw page, compressed by the caller; beyond the number kept of a run it is passed over, unless the script has
+    /// named it.
+    fn keep_page(&mut self, run: RunId, index: u32, meta: &PageMeta, zstd: &[u8]) -> Result<(), StoreError>;
+
+    /// The kept pages of a run in order, their bodies as they were given.
+    fn pages(&self, run: RunId) -> Result<Vec<(PageMeta, Vec<u8>)>, StoreError>;
+}
