@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::super::schema::{MIGRATIONS, migrate_by};
 
-const NAME: &str = "store::tests::upgrade::promise_07_a_migration_is_all_or_nothing";
+const NAME: &str = "store::sqlite::tests::upgrade::promise_07_a_migration_is_all_or_nothing";
 const FOLDER: &str = "PIEME_PROMISE_FOLDER";
 const CONTROL: &str = "PIEME_PROMISE_CONTROL";
 /// A process that does not even begin for so long hangs.
