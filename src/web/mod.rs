@@ -23,10 +23,13 @@ mod trouble;
 mod layout;
 mod assets;
 mod parts;
+mod chart;
 pub mod password;
 mod status;
 mod task;
 mod verbs;
+mod search;
+mod api;
 
 use std::sync::Arc;
 
@@ -63,10 +66,13 @@ pub const ADDRESS_FILE: &str = "web-url";
 /// log, and tried again.
 pub fn open(door: Door) {
     let config = Arc::clone(&door.runner.config);
+    let reader = Reader::new(Arc::clone(&config));
+    if config.web.search != Place::Off {
+        listen::serve(config.web.search.clone(), search::alone(reader.clone()), config.state.join("search-url"));
+    }
     if config.web.at == Place::Off {
         return;
     }
-    let reader = Reader::new(Arc::clone(&config));
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
     let web = Arc::new(Web {
@@ -84,8 +90,17 @@ pub fn open(door: Door) {
 
 /// Every route that there is: the router is built of this table, and a test walks through it.
 pub fn routes() -> Vec<Route> {
-    [assets::routes(), log_in::routes(), status::routes(), task::routes(), verbs::routes(), events::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        assets::routes(),
+        log_in::routes(),
+        status::routes(),
+        task::routes(),
+        verbs::routes(),
+        search::routes(),
+        api::routes(),
+        events::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
