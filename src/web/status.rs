@@ -62,9 +62,9 @@ async fn show(
     let going = web.overview.going();
     let body = html! {
         h1.sr { "Status" }
-        @if sheet.all == 0 { (first_task(&web)) } @else {
-            (filter(&wanted))
-            div #status data-live {
+        (filter(&wanted))
+        div #status data-live {
+            @if sheet.all == 0 { (first_task(&web)) } @else {
                 (counts(&sheet, &wanted))
                 (table(&visitor, &sheet, &going, &wanted))
             }
@@ -209,7 +209,7 @@ fn address(wanted: &Wanted) -> String {
 /// With no task there is one thing to learn.
 fn first_task(web: &Shared) -> Markup {
     html! {
-        section.card #status data-live {
+        section.card {
             h2 { "No tasks yet" }
             p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
             pre { code { "pieme --config " (web.config.file.display()) " add https://example.org/list" } }

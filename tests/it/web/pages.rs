@@ -1,5 +1,6 @@
 //! What a person does with the dashboard, in a real browser.
 
+use super::super::monitor::{NAMES, labelled, table};
 use super::super::stage::Stage;
 use super::{Browser, log_in, open};
 
@@ -16,9 +17,7 @@ fn the_status_page_lives_filters_runs_and_pauses() {
     browser.wait_for("news to be heard", "document.documentElement.dataset.live === 'yes'");
     stage.drop_folder(SHOP);
     stage.write_task("flats", "/products", "enabled = false\ntitle = 'Flats in Ulm'");
-    browser.goto(&url);
     browser.wait_for("both tasks", "document.querySelectorAll('#tasks tr').length === 2");
-    browser.eval("window.isSame = true");
     browser.wait_for("the run's end", "document.querySelector('#task-practice-shop .state')?.textContent === 'ok'");
     assert_eq!(browser.eval("window.isSame"), true, "without a new page");
 
@@ -96,7 +95,7 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
     browser.eval("window.isOld = true; document.querySelector('#run-list a').click()");
     browser.wait_for_load("the run");
     let text = browser.text();
-    for part in ["Similarity", "off:", "paginate", "Page 1"] {
+    for part in ["Similarity", "off:", "new rows", "Page 1"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     browser.eval(
@@ -111,11 +110,31 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
             && text[2].as_str().is_some_and(|it| it.contains("sandbox")),
         "{text}"
     );
+}
 
-    browser.goto(&format!("{url}task/{SHOP}/aside"));
-    assert!(browser.text().contains("were not published"), "{}", browser.text());
+#[test]
+fn rows_that_were_kept_aside_are_looked_at_and_dropped_or_published() {
+    let (mut stage, page) = labelled();
+    page.say(&table(&NAMES[..5]));
+    stage.pieme(&["run", "hotels"]);
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    let rows = "document.querySelectorAll('#sheet tbody tr').length";
+    browser.goto(&format!("{url}task/hotels/aside"));
+    assert_eq!(browser.eval(rows), 5, "{}", browser.text());
     browser.click("form[action$='/drop'] button");
     browser.wait_for("them to be gone", "document.body.innerText.includes('No rows of this task are kept aside')");
+    assert_eq!(stage.pieme(&["records", "hotels", "--quarantined"]).code, 1);
+    browser.click("#facts form[action$='/run'] button");
+    browser.wait_for("them to be there again", &format!("{rows} === 5"));
+    browser.click("form[action$='/accept'] button");
+    browser.wait_for("them to be published", "document.body.innerText.includes('No rows of this task are kept aside')");
+    browser.goto(&format!("{url}task/hotels"));
+    assert_eq!(browser.eval(rows), 5, "{}", browser.text());
+    browser.click(".more summary");
+    browser.click("form[action$='/rollback'] button");
+    browser.wait_for("the rows before", &format!("{rows} === 12"));
 }
 
 #[test]
