@@ -1,5 +1,7 @@
 //! Rows that are there to be read: those published, and those kept aside.
 
+use std::ops::ControlFlow;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -42,6 +44,15 @@ pub enum Resort {
 pub trait Shown {
     /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
+
+    /// Goes through all published rows of a task in the order of its pages, all of one moment, in parts of some thousand: the
+    /// memory that it takes does not depend on how many there are. A part without rows comes first, so that the columns are
+    /// known. `false` when nothing was ever published.
+    fn each_published(
+        &self,
+        task: &TaskName,
+        take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError>;
 
     /// The rows that a run had kept aside; `None` when it was not quarantined or they are gone.
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;

@@ -21,6 +21,7 @@ mod alerts;
 mod gc;
 mod rows;
 mod aside;
+mod table_file;
 
 use std::collections::HashMap;
 
@@ -28,6 +29,8 @@ use rusqlite::Connection;
 
 use super::{Keep, StoreError, digest, names, stamp};
 use crate::model::RunId;
+
+pub use table_file::{Affinity, Scalar, TableFile};
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {
