@@ -131,11 +131,11 @@ fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>,
         @if sheet.found == 0 {
             p.empty #none { "No task is so. " a href="/" { "Show all" } }
         } @else {
-            table.lines #lines {
+            table.cards #lines {
                 caption.sr { "Tasks, worst first" }
                 thead { tr {
                     @for name in ["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"] {
-                        th scope="col" { (name) }
+                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(&name)] scope="col" { (name) }
                     }
                 } }
                 tbody #tasks data-keyed {
