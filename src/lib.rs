@@ -24,6 +24,7 @@ pub mod wire;
 pub mod store;
 pub mod export;
 pub mod seal;
+pub mod stepwise;
 pub mod worker;
 pub mod daemon;
 pub mod supervise;

@@ -144,6 +144,7 @@ impl Runner {
             scratch: None,
             past: Vec::new(),
             parent_pid: std::process::id(),
+            stepwise: false,
             mend: Some(mend),
         };
         Ok(Some((assignment, raw)))

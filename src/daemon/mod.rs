@@ -24,6 +24,7 @@ pub mod runner;
 mod mend;
 pub mod scratch;
 pub mod spawn;
+pub mod stepping;
 pub mod turns;
 mod service;
 mod plan;

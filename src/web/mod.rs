@@ -42,6 +42,7 @@ use events::Feed;
 use overview::Overview;
 use reader::Reader;
 use session::Sessions;
+use task::Walks;
 use throttle::Throttle;
 use token::Key;
 
@@ -55,6 +56,8 @@ pub struct Web {
     sessions: Sessions,
     throttle: Throttle,
     key: Key,
+    /// Robots that are walked through step by step.
+    walks: Walks,
 }
 
 type Shared = Arc<Web>;
@@ -83,6 +86,7 @@ pub fn open(door: Door) {
         sessions: Sessions::default(),
         throttle: Throttle::default(),
         key: Key::new(),
+        walks: Walks::default(),
         config: Arc::clone(&config),
     });
     listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE));

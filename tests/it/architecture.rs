@@ -28,7 +28,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // It writes the store's rows, and has the store make SQLite files.
     ("export", &["model", "store"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
+    // A walk step by step, as the terminal and a sealed process do it.
+    ("stepwise", &["model", "page", "induce", "extract", "robot"]),
+    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire", "stepwise"]),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
     ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
     ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
@@ -56,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "daemon",
             "seal",
             "supervise",
+            "stepwise",
             "show",
             "practice",
             // The password is set here; the service is started here, with the dashboard as its front.

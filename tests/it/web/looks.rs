@@ -46,6 +46,7 @@ fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
         ("page", side(&format!("/run/{run}/page/1"))),
         ("files", side("/files")),
         ("files-wrong", "task/jobs/files".to_owned()),
+        ("step", "task/practice-orders/step".to_owned()),
         ("search", "search?q=lamp".to_owned()),
         ("trouble", "task/nowhere".to_owned()),
     ]
@@ -95,6 +96,16 @@ fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static st
     }
 }
 
+/// A walk of two steps is there to be looked at.
+fn walk(browser: &mut Browser, url: &str) {
+    browser.goto(&format!("{url}task/practice-orders/step"));
+    for path in ["", "/next", "/next"] {
+        browser.eval("window.isOld = true");
+        browser.click(&format!("form[action$='/step{path}'] button"));
+        browser.wait_for_load(path);
+    }
+}
+
 #[test]
 fn no_page_has_a_serious_fault_for_a_screen_reader_or_needs_sideways_scrolling() {
     let (stage, url) = set_the_scene();
@@ -106,6 +117,7 @@ fn no_page_has_a_serious_fault_for_a_screen_reader_or_needs_sideways_scrolling()
     assert_ne!(browser.eval(TOO_WIDE), Value::Array(Vec::new()));
     look(&mut browser, &axe, &url, &("log-in", "log-in".to_owned()), &mut wrong);
     log_in(&mut browser, &url);
+    walk(&mut browser, &url);
     for page in pages(&stage) {
         look(&mut browser, &axe, &url, &page, &mut wrong);
     }
