@@ -117,7 +117,7 @@ fn read(
     Ok(rows)
 }
 
-fn json(cell: ValueRef<'_>) -> Json {
+pub(super) fn json(cell: ValueRef<'_>) -> Json {
     match cell {
         ValueRef::Integer(number) => number.into(),
         ValueRef::Real(number) => number.into(),
