@@ -28,6 +28,7 @@ mod resume;
 mod rollback;
 mod run;
 mod said;
+mod search;
 pub mod service;
 mod status;
 mod step;
@@ -55,6 +56,7 @@ Examples:
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
   pieme export hotels -o h.parquet the same for other programs
+  pieme search halifax bar*        words in all published rows
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -85,6 +87,7 @@ enum Verb {
     Label(label::Args),
     Records(records::Args),
     Export(export::Args),
+    Search(search::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -118,6 +121,7 @@ pub fn main() -> ExitCode {
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Export(args) => with_config(config, |it| export::run(it, args)),
+        Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),

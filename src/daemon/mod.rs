@@ -13,6 +13,7 @@ mod courier;
 mod desk;
 mod figures;
 pub mod gc;
+pub mod indexer;
 mod http;
 pub mod keeper;
 pub mod lock;

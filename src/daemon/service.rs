@@ -22,6 +22,7 @@ use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
 use super::figures::Figures;
+use super::indexer::Indexer;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::progress::Board;
@@ -115,6 +116,7 @@ pub(super) struct Service {
     pub(super) runner: Runner,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) courier: Courier,
+    indexer: Indexer,
     figures: Arc<Figures>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
@@ -154,6 +156,7 @@ impl Service {
         Service {
             shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
             config,
+            indexer: Indexer::start(runner.keeper.clone()),
             runner,
             events,
             courier,
@@ -244,7 +247,10 @@ impl Service {
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
-            Event::Resorted(task) => self.look_for_news(Which::One(task)),
+            Event::Resorted(task) => {
+                self.indexer.published(task.clone());
+                self.look_for_news(Which::One(task));
+            }
             Event::Stop => self.stop(),
         }
         self.start_waiting();
@@ -382,6 +388,7 @@ impl Service {
 
     async fn ended(&mut self, name: TaskName, end: Option<End>) -> Result<(), StoreError> {
         self.agenda.ended(&name);
+        self.indexer.published(name.clone());
         self.look_for_news(Which::One(name.clone()));
         for reply in self.hearing.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {
