@@ -15,6 +15,7 @@ mod desk;
 pub mod door;
 mod figures;
 pub mod gc;
+pub mod indexer;
 pub mod http;
 pub mod keeper;
 pub mod lock;
