@@ -168,7 +168,7 @@ impl Runner {
             scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
-            mend: None,
+            still: None,
         };
         Ok((assignment, scratch))
     }

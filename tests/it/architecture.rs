@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("induce", &["model", "page"]),
     ("normalise", &["model"]),
     ("extract", &["model", "page", "induce"]),
+    ("study", &["model", "page", "induce", "normalise", "extract"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
     ("robot", &["model", "page", "guard"]),
@@ -23,13 +24,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // go somewhere.
     ("taskdir", &["model", "due", "induce", "extract", "robot", "alert"]),
     ("config", &["model", "alert", "taskdir"]),
-    ("wire", &["model"]),
+    // What a person asks of a page, and the answer, cross it as they are.
+    ("wire", &["model", "study"]),
     ("store", &["model"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
-    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
-    ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
-    ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
+    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire"]),
+    // It passes questions about pages on, and reads none. The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
+    ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
+    ("supervise", &["model", "page", "induce", "study", "config", "store", "taskdir"]),
     ("practice", &[]),
     (
         "cli",
@@ -39,6 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "induce",
             "normalise",
             "extract",
+            "study",
             "judge",
             "robot",
             "draft",

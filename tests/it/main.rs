@@ -28,6 +28,7 @@ mod schedule;
 mod status;
 mod step;
 mod store;
+mod study;
 mod taskdir;
 mod trouble;
 mod typed;
