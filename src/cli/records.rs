@@ -1,8 +1,7 @@
 //! `pieme records`: the published rows of a task.
 
-mod values;
-
 use crate::config::Config;
+use crate::show::values;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
 

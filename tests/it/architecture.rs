@@ -29,10 +29,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("seal", &["model"]),
     ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire"]),
-    // It passes questions about pages on, and reads none. The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
+    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
+    // about pages it passes on.
     ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
     ("supervise", &["model", "page", "induce", "study", "config", "store", "taskdir"]),
+    // One line a task, the values of rows: the same in the terminal and in the browser.
+    ("show", &["model", "normalise", "judge", "config", "taskdir", "store", "daemon"]),
     ("practice", &[]),
+    // In the daemon's process: it asks the daemon for what the control socket can be asked for, and reads by itself.
+    // What a person says of a page it passes on as it is.
+    ("web", &["model", "judge", "study", "config", "taskdir", "store", "daemon", "supervise", "show"]),
     (
         "cli",
         &[
@@ -52,7 +58,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "daemon",
             "seal",
             "supervise",
+            "show",
             "practice",
+            // The password is set here; the service is started here, with the dashboard as its front.
+            "web",
         ],
     ),
     ("bin", &["cli", "daemon", "worker"]),
@@ -62,7 +71,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("reqwest", &["robot"]),
-    ("axum", &["practice", "daemon"]),
+    ("axum", &["practice", "daemon", "web"]),
     ("lettre", &["alert"]),
     ("clap", &["cli"]),
     ("notify::", &["daemon"]),
@@ -70,8 +79,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("html5ever", &["page"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice"]),
-    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice"]),
+    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
+    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
     ("SystemTime::now", &[]),
 ];
 
