@@ -1,6 +1,7 @@
 //! What a person teaches, however the person is asked: what is known of a task's last page is gathered here, and what was chosen is
 //! written into its folder. What lies between, [`study`](crate::study), touches neither store nor folder.
 
+pub mod add;
 mod words;
 
 use chrono::{DateTime, Utc};
