@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::config::Config;
 use crate::induce::adjust::Adjust;
-use crate::induce::help::Help;
+pub use crate::induce::help::Help;
 use crate::model::{Outcome, PageMeta, PastRun, Quarantine, RunId, TaskName, Verdict};
 use crate::page::Tree;
 use crate::store::{Store, StoreError};
@@ -106,6 +106,25 @@ pub fn write(folder: &TaskFolder, accepted: &Accepted, body: &[u8], now: DateTim
         repairs: accepted.repairs,
     };
     taskdir::relabel(folder, new)
+}
+
+/// What came back when a labelling was undone.
+pub struct Undone {
+    /// Template, columns and labels of before; there may have been none.
+    pub relabelled: bool,
+    /// It was nobody's choice: a person is asked from now on, otherwise the next run would do the same again.
+    pub asks_from_now_on: bool,
+}
+
+/// Brings back what the last labelling replaced in the folder. The rows are the store's business.
+pub fn undo(folder: &TaskFolder) -> Result<Undone, Problem> {
+    let labels = taskdir::read_labels(&folder.dir)?;
+    let relabelled = taskdir::bring_back(&folder.dir)?;
+    let asks_from_now_on = relabelled && labels.is_mended();
+    if asks_from_now_on {
+        taskdir::ask_before_accepting(&folder.dir)?;
+    }
+    Ok(Undone { relabelled, asks_from_now_on })
 }
 
 /// The page that the task's last run saw, parsed.

@@ -27,14 +27,22 @@ pub mod password;
 mod status;
 mod task;
 mod verbs;
+mod bench;
+mod label;
+mod add;
 
 use std::sync::Arc;
 
+use chrono::Utc;
+
 use crate::config::{Config, Place};
 use crate::daemon::door::Door;
+use crate::daemon::still::Scholar;
+use crate::supervise;
 
 pub use route::{Access, Route};
 
+use add::Adding;
 use events::Feed;
 use overview::Overview;
 use reader::Reader;
@@ -52,6 +60,9 @@ pub struct Web {
     sessions: Sessions,
     throttle: Throttle,
     key: Key,
+    /// Has pages studied that a person looks at.
+    scholar: Scholar,
+    adding: Adding,
 }
 
 type Shared = Arc<Web>;
@@ -66,10 +77,13 @@ pub fn open(door: Door) {
     if config.web.at == Place::Off {
         return;
     }
+    supervise::add::sweep(&config.tasks, Utc::now().into());
     let reader = Reader::new(Arc::clone(&config));
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
     let web = Arc::new(Web {
+        scholar: Scholar::new(door.runner.clone()),
+        adding: Adding::default(),
         door,
         reader,
         overview,
@@ -84,8 +98,17 @@ pub fn open(door: Door) {
 
 /// Every route that there is: the router is built of this table, and a test walks through it.
 pub fn routes() -> Vec<Route> {
-    [assets::routes(), log_in::routes(), status::routes(), task::routes(), verbs::routes(), events::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        assets::routes(),
+        log_in::routes(),
+        status::routes(),
+        task::routes(),
+        verbs::routes(),
+        events::routes(),
+        label::routes(),
+        add::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

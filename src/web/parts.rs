@@ -30,7 +30,12 @@ pub fn similarity(value: Option<f64>) -> Markup {
 
 /// A state in its colour, which no meaning rests on: the word says it.
 pub fn state(line: &Line) -> Markup {
-    html! { span.state data-tone=(tone(line.severity, line.state)) { (line.state) } }
+    html! { span.state data-tone=(tone_of(line)) { (line.state) } }
+}
+
+/// The colour that a task's state is shown in.
+pub fn tone_of(line: &Line) -> &'static str {
+    tone(line.severity, line.state)
 }
 
 /// As the table of the terminal has it: red needs a person now, yellow soon; green is good; what waits is grey.

@@ -4,7 +4,6 @@ use crate::config::Config;
 use crate::model::TaskName;
 use crate::store::Resort;
 use crate::supervise;
-use crate::taskdir;
 
 use super::super::resort::resort;
 use super::super::{Complaint, Done, exit, out, reader, task_folder};
@@ -66,7 +65,7 @@ fn one(config: &Config, args: &Args, name: &TaskName) -> Result<Answer, Complain
 fn undo(config: &Config, name: &TaskName) -> Result<(), Complaint> {
     let folder = task_folder(config, name)?;
     resort(config, name, Resort::RollBack)?;
-    taskdir::bring_back(&folder.dir).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?;
+    supervise::undo(&folder)?;
     out::note(format!("{name}: undone"));
     Ok(())
 }
