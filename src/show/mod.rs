@@ -4,5 +4,6 @@
 pub mod lines;
 pub mod times;
 pub mod values;
+pub mod verdict;
 
 pub use lines::Line;

@@ -96,7 +96,7 @@ addEventListener("submit", async (event) => {
   try {
     const answer = await fetch(form.action, { method: "POST", body: fields });
     const stays = answer.redirected && new URL(answer.url).pathname === location.pathname;
-    if (answer.ok && stays) {
+    if (answer.ok && stays && !("reload" in form.dataset)) {
       say("");
       await refresh();
     } else if (answer.ok) {
@@ -145,3 +145,53 @@ function live() {
 remember(document);
 speak(document);
 if (document.querySelector("[data-live]")) live();
+
+// The files of a task are looked through while they are typed; what is wrong is shown below them, and is one press away.
+const editor = document.getElementById("editor");
+
+function showProblem(problem) {
+  const place = document.getElementById("problem");
+  place.replaceChildren();
+  for (const area of editor.querySelectorAll("textarea")) area.removeAttribute("aria-invalid");
+  if (!problem) return;
+  const area = document.getElementById(problem.file === "robot.toml" ? "robot" : "task");
+  area.setAttribute("aria-invalid", "true");
+  const line = document.createElement("p");
+  line.className = "off";
+  const where = problem.line ? `, line ${problem.line}` : "";
+  line.textContent = `${problem.file}${where}: ${problem.message}${problem.hint ? ". " + problem.hint : ""} `;
+  place.append(line);
+  if (problem.line) {
+    const go = document.createElement("button");
+    go.type = "button";
+    go.textContent = "Go there";
+    go.addEventListener("click", () => goTo(area, problem.line, problem.column ?? 1));
+    line.append(go);
+  }
+  if (problem.snippet) {
+    const snippet = document.createElement("pre");
+    snippet.className = "exact";
+    snippet.tabIndex = 0;
+    snippet.textContent = problem.snippet;
+    place.append(snippet);
+  }
+}
+
+function goTo(area, line, column) {
+  const before = area.value.split("\n").slice(0, line - 1).reduce((sum, it) => sum + it.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(before + column - 1, before + column - 1);
+}
+
+if (editor) {
+  let later;
+  let number = 0;
+  editor.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(async () => {
+      const mine = ++number;
+      const answer = await fetch(editor.dataset.check, { method: "POST", body: new URLSearchParams(new FormData(editor)) });
+      if (answer.ok && mine === number) showProblem((await answer.json()).problem);
+    }, 250);
+  });
+}

@@ -41,7 +41,7 @@ pub fn url(name: &'static str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, Trouble> {
+pub async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, Trouble> {
     let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(Trouble::NoPage)?;
     let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
     Ok((headers, asset.text).into_response())

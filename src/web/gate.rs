@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use url::{Url, form_urlencoded};
 
+use crate::config::Config;
 use crate::daemon::http::is_loopback;
 
 use super::route::{Access, MAX_BODY_BYTES};
@@ -66,13 +67,18 @@ pub async fn headers(request: Request, next: Next) -> Response {
 
 /// A page of the web whose name leads to our address gets nothing here.
 pub async fn known_host(State(web): State<Shared>, request: Request, next: Next) -> Response {
-    if is_known(&web, request.headers()) { next.run(request).await } else { Trouble::ForeignHost.into_response() }
+    if is_known(&web.config, request.headers()) {
+        next.run(request).await
+    } else {
+        Trouble::ForeignHost.into_response()
+    }
 }
 
-fn is_known(web: &Web, headers: &HeaderMap) -> bool {
+/// Is it asked for by a name of loopback, or by one that config.toml lists?
+pub fn is_known(config: &Config, headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
-    is_loopback(headers) || web.config.web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+    is_loopback(headers) || config.web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Before each route.

@@ -23,6 +23,7 @@ mod trouble;
 mod layout;
 mod assets;
 mod parts;
+mod chart;
 pub mod password;
 mod status;
 mod task;
@@ -30,6 +31,8 @@ mod verbs;
 mod bench;
 mod label;
 mod add;
+mod search;
+mod api;
 
 use std::sync::Arc;
 
@@ -74,11 +77,14 @@ pub const ADDRESS_FILE: &str = "web-url";
 /// log, and tried again.
 pub fn open(door: Door) {
     let config = Arc::clone(&door.runner.config);
+    let reader = Reader::new(Arc::clone(&config));
+    if config.web.search != Place::Off {
+        listen::serve(config.web.search.clone(), search::alone(reader.clone()), config.state.join("search-url"));
+    }
     if config.web.at == Place::Off {
         return;
     }
     supervise::add::sweep(&config.tasks, Utc::now().into());
-    let reader = Reader::new(Arc::clone(&config));
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
     let web = Arc::new(Web {
@@ -104,9 +110,11 @@ pub fn routes() -> Vec<Route> {
         status::routes(),
         task::routes(),
         verbs::routes(),
-        events::routes(),
         label::routes(),
         add::routes(),
+        search::routes(),
+        api::routes(),
+        events::routes(),
     ]
     .into_iter()
     .flatten()

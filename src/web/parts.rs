@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
+use url::Url;
 
 use crate::judge::Severity;
 use crate::model::State;
@@ -31,6 +32,12 @@ pub fn similarity(value: Option<f64>) -> Markup {
 /// A state in its colour, which no meaning rests on: the word says it.
 pub fn state(line: &Line) -> Markup {
     html! { span.state data-tone=(tone_of(line)) { (line.state) } }
+}
+
+/// Where to go next; the very command to type stands there as well.
+pub fn advice(line: &Line) -> Markup {
+    let page = if line.advice.starts_with("pieme label ") { "label" } else { "task" };
+    html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
 /// The colour that a task's state is shown in.
@@ -82,5 +89,50 @@ pub fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Ma
                 @if page < pages { a rel="next" href=(address(page + 1)) { "After →" } } @else { span {} }
             }
         }
+    }
+}
+
+/// A stranger's text, cut where it is long. An address of the web can be gone to, and nothing else can.
+pub fn text(text: &str, most: usize) -> Markup {
+    let web = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    html! {
+        @match web {
+            Some(url) => a href=(url) rel="noopener noreferrer nofollow" target="_blank" { (cut(text, most)) },
+            None => (cut(text, most)),
+        }
+    }
+}
+
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_become_links() {
+        for words in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "JaVaScRiPt:x",
+            " java\nscript:x",
+            "plain",
+        ] {
+            assert!(!text(words, 100).into_string().contains("<a"), "{words}");
+        }
+        let link = text("https://shop.example/a?b=\"><script>", 100).into_string();
+        assert!(link.starts_with("<a href=\"https://shop.example/a?b=%22%3E%3Cscript%3E\""), "{link}");
+        assert!(!link.contains("<script>"), "{link}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_letters() {
+        assert_eq!((cut("äöü", 2).as_str(), cut("äöü", 3).as_str()), ("äö…", "äöü"));
     }
 }

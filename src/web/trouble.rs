@@ -33,6 +33,7 @@ pub enum Trouble {
     NoTask(String),
     #[error("there is no such run of `{0}`, or it is not kept any longer")]
     NoRun(TaskName),
+    /// Not understood, or not possible, and why.
     #[error("{0}")]
     Bad(String),
     /// Understood, and not done.

@@ -14,18 +14,38 @@ use super::log_in::inside;
 use super::route::Route;
 use super::trouble::Trouble;
 
-/// Every verb of a task with what it asks for.
-pub const VERBS: &[(&str, fn(TaskName) -> Request)] = &[
-    ("run", |task| Request::Run { task }),
-    ("pause", |task| Request::Pause { task }),
-    ("resume", |task| Request::Resume { task }),
-    ("accept", |task| Request::Resort { task, what: Resort::Accept }),
-    ("drop", |task| Request::Resort { task, what: Resort::Drop }),
-    ("rollback", |task| Request::Resort { task, what: Resort::RollBack }),
+/// A verb: where it is on a page and in the API, and what it asks for.
+#[derive(Clone, Copy)]
+pub struct Verb {
+    pub page: &'static str,
+    pub api: &'static str,
+    request: fn(TaskName) -> Request,
+}
+
+pub const VERBS: &[Verb] = &[
+    verb("/task/{name}/run", "/api/tasks/{name}/run", |task| Request::Run { task }),
+    verb("/task/{name}/pause", "/api/tasks/{name}/pause", |task| Request::Pause { task }),
+    verb("/task/{name}/resume", "/api/tasks/{name}/resume", |task| Request::Resume { task }),
+    verb("/task/{name}/accept", "/api/tasks/{name}/accept", |task| resort(task, Resort::Accept)),
+    verb("/task/{name}/drop", "/api/tasks/{name}/drop", |task| resort(task, Resort::Drop)),
+    verb("/task/{name}/rollback", "/api/tasks/{name}/rollback", |task| resort(task, Resort::RollBack)),
 ];
 
+const fn verb(page: &'static str, api: &'static str, request: fn(TaskName) -> Request) -> Verb {
+    Verb { page, api, request }
+}
+
+fn resort(task: TaskName, what: Resort) -> Request {
+    Request::Resort { task, what }
+}
+
 pub fn routes() -> Vec<Route> {
-    vec![Route::post("/task/{name}/{verb}", verb)]
+    let route = |verb: &Verb| {
+        let verb = *verb;
+        let press = move |web, name, back| press(web, name, back, verb);
+        Route::post(verb.page, press)
+    };
+    VERBS.iter().map(route).collect()
 }
 
 #[derive(Deserialize)]
@@ -34,21 +54,21 @@ struct Back {
     next: Option<String>,
 }
 
-async fn verb(
+async fn press(
     State(web): State<Shared>,
-    Path((name, verb)): Path<(String, String)>,
+    Path(name): Path<String>,
     Form(back): Form<Back>,
+    verb: Verb,
 ) -> Result<Redirect, Trouble> {
-    ask(&web, &name, &verb).await?;
+    ask(&web, &name, verb).await?;
     Ok(Redirect::to(&inside(back.next.as_deref())))
 }
 
 /// Asks the daemon, and waits until it has taken it on.
-pub async fn ask(web: &Shared, name: &str, verb: &str) -> Result<Reply, Trouble> {
-    let (_, request) = VERBS.iter().find(|(word, _)| *word == verb).ok_or(Trouble::NoPage)?;
-    let task = task_name(name)?;
-    tracing::info!(%task, verb, "asked for at the dashboard");
-    match web.door.first_reply(request(task)).await {
+pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble> {
+    let request = (verb.request)(task_name(name)?);
+    tracing::info!(?request, "asked for at the dashboard");
+    match web.door.first_reply(request).await {
         Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),
         reply => Ok(reply),
     }

@@ -33,3 +33,4 @@ mod taskdir;
 mod trouble;
 mod typed;
 mod values;
+mod web;

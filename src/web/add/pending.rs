@@ -172,6 +172,10 @@ impl Pending {
     }
 
     fn turn(&self, stage: Stage) {
+        if matches!(stage, Stage::Refused(_)) {
+            // Nothing is left behind of what was not made.
+            drop(self.finished());
+        }
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 

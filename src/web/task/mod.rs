@@ -1,10 +1,19 @@
 //! `/task/NAME`: one task, its facts above and one of its sides below.
 
-use axum::extract::{Path, State};
+mod rows;
+mod sheet;
+mod aside;
+mod runs;
+mod run;
+mod account;
+mod source;
+mod files;
+
+use axum::extract::Path;
 use axum::response::Html;
 use maud::{Markup, html};
 
-use crate::model::State as TaskState;
+use crate::model::{State as TaskState, TaskName};
 use crate::show::Line;
 
 use super::gate::Visitor;
@@ -14,37 +23,53 @@ use super::trouble::Trouble;
 use super::verbs::task_name;
 use super::{Shared, parts};
 
+pub use sheet::sheet;
+
 pub fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}", show)]
+    [rows::routes(), aside::routes(), runs::routes(), run::routes(), source::routes(), files::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The sides of a task: what they are called, and where they are below its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Rows,
+    Aside,
+    Runs,
+    Files,
 }
 
-const SIDES: &[(Side, &str, &str)] = &[(Side::Rows, "", "Rows")];
+const SIDES: &[(Side, &str, &str)] = &[
+    (Side::Rows, "", "Rows"),
+    (Side::Aside, "/aside", "Kept aside"),
+    (Side::Runs, "/runs", "Runs"),
+    (Side::Files, "/files", "Files"),
+];
 
-async fn show(State(web): State<Shared>, visitor: Visitor, Path(name): Path<String>) -> Result<Html<String>, Trouble> {
-    let line = web.overview.line(&task_name(&name)?).await?;
-    Ok(page(&visitor, &line, Side::Rows, html! {}))
+/// The task that an address names, as it stands now.
+async fn found(web: &Shared, Path(name): Path<String>) -> Result<Line, Trouble> {
+    web.overview.line(&task_name(&name)?).await
+}
+
+fn address(task: &TaskName, path: &str) -> String {
+    format!("/task/{task}{path}")
 }
 
 /// A side of a task, with what stands above all of them.
 pub fn page(visitor: &Visitor, line: &Line, side: Side, body: Markup) -> Html<String> {
-    let here = |path: &str| format!("/task/{}{path}", line.task);
     let path = SIDES.iter().find(|(it, ..)| *it == side).map_or("", |(_, path, _)| path);
     let body = html! {
-        h1 { (line.task) @if let Some(title) = &line.title { span.title { (title) } } }
+        h1 { (line.task) @if let Some(title) = &line.title { " " span.title { (title) } } }
         div #facts data-live {
             (facts(line))
-            div.actions { (parts::verbs(visitor, line, &here(path))) }
-            @if let Some(problem) = &line.problem { pre.exact.off { (problem) } }
+            div.actions { (parts::verbs(visitor, line, &address(&line.task, path))) }
+            @if let Some(problem) = &line.problem { pre.exact.off tabindex="0" { (problem) } }
         }
         nav.sides aria-label="This task" {
             @for (it, path, word) in SIDES {
-                a href=(here(path)) aria-current=[(*it == side).then_some("page")] { (word) }
+                a href=(address(&line.task, path)) aria-current=[(*it == side).then_some("page")] { (word) }
             }
         }
         (body)
@@ -57,11 +82,17 @@ fn facts(line: &Line) -> Markup {
         dl.facts {
             dt { "State" } dd { (parts::state(line)) }
             dt { "Published" } dd {
-                @match line.rows { Some(rows) => { (parts::number(rows)) " rows, last good " (parts::time(line.last_ok, "never")) }, None => "nothing yet" }
+                @match line.rows {
+                    Some(rows) => { (parts::number(rows)) " rows, last good " (parts::time(line.last_ok, "never")) },
+                    None => "nothing yet",
+                }
             }
             @if let Some(run) = &line.last_run {
                 dt { "Last run" } dd {
-                    (run.verdict.outcome.word()) " (" (run.verdict.outcome.cause()) "), " (parts::time(Some(run.ended_at), ""))
+                    a href=(address(&line.task, &format!("/run/{}", run.run))) {
+                        (run.verdict.outcome.word()) " (" (run.verdict.outcome.cause()) ")"
+                    }
+                    ", " (parts::time(Some(run.ended_at), ""))
                     p { (run.verdict.sentence) }
                 }
             }
@@ -70,7 +101,7 @@ fn facts(line: &Line) -> Markup {
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
-            @if !line.advice.is_empty() { dt { "Do" } dd { code { (line.advice) } } }
+            @if !line.advice.is_empty() { dt { "Do" } dd { (parts::advice(line)) } }
         }
     }
 }
