@@ -13,6 +13,7 @@ pub mod page;
 pub mod induce;
 pub mod normalise;
 pub mod extract;
+pub mod study;
 pub mod judge;
 pub mod guard;
 pub mod robot;

@@ -23,6 +23,7 @@ pub mod log;
 pub mod progress;
 pub mod runner;
 mod mend;
+pub mod still;
 pub mod scratch;
 pub mod spawn;
 pub mod stepping;

@@ -173,7 +173,7 @@ impl Runner {
             past,
             parent_pid: std::process::id(),
             stepwise: false,
-            mend: None,
+            still: None,
         };
         Ok((assignment, scratch))
     }

@@ -94,7 +94,8 @@ fn hear(mut pipe: ChildStdout, mut desk: Desk, tell: &mpsc::Sender<(Stepped, Vec
             | Message::LearnedDetails { .. }
             | Message::Keep(_)
             | Message::Robots(_)
-            | Message::Mended(_) => {}
+            | Message::Mended(_)
+            | Message::Studied { .. } => {}
         }
     }
 }

@@ -28,16 +28,24 @@ pub mod password;
 mod status;
 mod task;
 mod verbs;
+mod bench;
+mod label;
+mod add;
 mod search;
 mod api;
 
 use std::sync::Arc;
 
+use chrono::Utc;
+
 use crate::config::{Config, Place};
 use crate::daemon::door::Door;
+use crate::daemon::still::Scholar;
+use crate::supervise;
 
 pub use route::{Access, Route};
 
+use add::Adding;
 use events::Feed;
 use overview::Overview;
 use reader::Reader;
@@ -58,6 +66,9 @@ pub struct Web {
     key: Key,
     /// Robots that are walked through step by step.
     walks: Walks,
+    /// Has pages studied that a person looks at.
+    scholar: Scholar,
+    adding: Adding,
 }
 
 type Shared = Arc<Web>;
@@ -76,9 +87,12 @@ pub fn open(door: Door) {
     if config.web.at == Place::Off {
         return;
     }
+    supervise::add::sweep(&config.tasks, Utc::now().into());
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
     let web = Arc::new(Web {
+        scholar: Scholar::new(door.runner.clone()),
+        adding: Adding::default(),
         door,
         reader,
         overview,
@@ -100,6 +114,8 @@ pub fn routes() -> Vec<Route> {
         status::routes(),
         task::routes(),
         verbs::routes(),
+        label::routes(),
+        add::routes(),
         search::routes(),
         api::routes(),
         events::routes(),

@@ -180,16 +180,11 @@ fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress
             td.number data-label="Fails" { (line.fails) }
             td data-label="Cause" { (cause) }
             td.do data-label="Do" {
-                @if !line.advice.is_empty() { (advice(line)) }
+                @if !line.advice.is_empty() { (parts::advice(line)) }
                 span.verbs { (parts::verbs(visitor, line, here)) }
             }
         }
     }
-}
-
-/// Where to go next; the very command to type stands there as well.
-fn advice(line: &Line) -> Markup {
-    html! { a.advice href={ "/task/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
 fn address(wanted: &Wanted) -> String {
@@ -212,6 +207,8 @@ fn first_task(web: &Shared) -> Markup {
         section.card {
             h2 { "No tasks yet" }
             p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
+            p { a.button href="/add" { "Add a task" } }
+            p { "In a terminal:" }
             pre { code { "pieme --config " (web.config.file.display()) " add https://example.org/list" } }
             p { "Or make a folder with a task.toml that holds one line in " code { (web.config.tasks.display()) } ":" }
             pre { code { "url = \"https://example.org/list\"" } }

@@ -11,6 +11,7 @@ mod parent;
 mod outbox;
 mod mend;
 mod step;
+mod study;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -24,7 +25,7 @@ use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Missed, Verdict};
 use crate::robot::{self, Order, Seat};
 use crate::seal;
-use crate::wire::{self, Answer, Assignment, Inlet, Message};
+use crate::wire::{self, Answer, Assignment, Inlet, Message, Still};
 
 use door::ParentDoor;
 use harvest::Harvest;
@@ -38,7 +39,7 @@ pub fn main() -> ExitCode {
     seal::early();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
     let mut inlet = Inlet::new(stdin);
-    let (assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
+    let (mut assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
         Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
@@ -55,9 +56,16 @@ pub fn main() -> ExitCode {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
-    if let Some(what) = &assignment.mend {
-        mend::run(&assignment, what, &raw);
-        return ExitCode::SUCCESS;
+    match assignment.still.take() {
+        None => {}
+        Some(Still::Mend(what)) => {
+            mend::run(&assignment, &what, &raw);
+            return ExitCode::SUCCESS;
+        }
+        Some(Still::Study(question)) => {
+            study::run(*question, &raw);
+            return ExitCode::SUCCESS;
+        }
     }
     drop(raw);
     outbox::keep_going();

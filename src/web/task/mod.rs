@@ -105,7 +105,7 @@ fn facts(line: &Line) -> Markup {
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
-            @if !line.advice.is_empty() { dt { "Do" } dd { code { (line.advice) } } }
+            @if !line.advice.is_empty() { dt { "Do" } dd { (parts::advice(line)) } }
         }
     }
 }

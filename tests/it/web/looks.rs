@@ -47,6 +47,9 @@ fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
         ("files", side("/files")),
         ("files-wrong", "task/jobs/files".to_owned()),
         ("step", "task/practice-orders/step".to_owned()),
+        ("queue", "label".to_owned()),
+        ("label", format!("label/{SHOP}")),
+        ("add", "add".to_owned()),
         ("search", "search?q=lamp".to_owned()),
         ("trouble", "task/nowhere".to_owned()),
     ]
@@ -71,7 +74,7 @@ fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
 const TOO_WIDE: &str = "(() => { const width = document.documentElement.clientWidth;
      return document.documentElement.scrollWidth <= width ? [] :
        [...document.querySelectorAll('body *')].filter(it => it.getBoundingClientRect().right > width + 1)
-         .filter(it => !it.closest('.sheet, pre, textarea')).map(it => it.outerHTML.slice(0, 120)).slice(0, 5) })()";
+         .filter(it => !it.closest('.sheet, .scroller, pre, textarea')).map(it => it.outerHTML.slice(0, 120)).slice(0, 5) })()";
 
 fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static str, String), wrong: &mut Vec<String>) {
     let screens = std::env::var_os("PIEME_SCREENS").map(PathBuf::from);
@@ -80,6 +83,10 @@ fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static st
         for scheme in ["light", "dark"] {
             browser.scheme(scheme);
             browser.goto(&format!("{url}{path}"));
+            browser.wait_for(
+                "the lists",
+                "!document.querySelector('#bench') || document.querySelector('#bench').dataset.outlined",
+            );
             let which = format!("{name} {width} {scheme}");
             let wide = browser.eval(TOO_WIDE);
             if wide.as_array().is_some_and(|it| !it.is_empty()) {
