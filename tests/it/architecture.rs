@@ -32,7 +32,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("seal", &["model"]),
     // A walk step by step, as the terminal and a sealed process do it.
     ("stepwise", &["model", "page", "induce", "extract", "robot"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire", "stepwise"]),
+    (
+        "worker",
+        &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire", "stepwise"],
+    ),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
     // about pages it passes on.
     ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
