@@ -3,6 +3,7 @@
 pub mod calendar;
 pub mod column;
 pub mod figures;
+mod sketch;
 pub mod kept;
 pub mod mended;
 pub mod page;
@@ -24,6 +25,7 @@ pub use reach::{Missed, Refusal};
 pub use record::{Row, Table};
 pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunId, State, TraceLine, Verdict};
 pub use script::{Script, Step};
+pub use sketch::Sketch;
 pub use task::{Task, TaskName};
 pub use unit::{ByteSize, Span};
 pub use value::{Facet, Value, ValueColumn};
