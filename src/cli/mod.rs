@@ -32,6 +32,7 @@ mod status;
 mod step;
 mod test;
 mod validate;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,6 +97,7 @@ enum Verb {
     Forms(forms::Args),
     Curl2robot(curl2robot::Args),
     Har2robot(har2robot::Args),
+    Web(web::Args),
 }
 
 /// The `pieme` program.
@@ -128,6 +130,7 @@ pub fn main() -> ExitCode {
         Verb::Forms(args) => forms::run(args),
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
+        Verb::Web(args) => with_config(config, |it| web::run(it, args)),
     };
     ExitCode::from(code)
 }

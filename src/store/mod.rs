@@ -22,7 +22,7 @@ pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
-pub use rows::{Aside, Resort, Rows, Shown};
+pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
 pub use task::{Seen, TaskRow, Tasks};
 

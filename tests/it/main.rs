@@ -32,3 +32,4 @@ mod taskdir;
 mod trouble;
 mod typed;
 mod values;
+mod web;

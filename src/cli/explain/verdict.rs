@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::judge::{self, Account};
+use crate::judge::Account;
 use crate::model::{ColumnType, PastRun, TaskName};
+use crate::show::verdict;
 
 use super::{Complaint, exit, log, out, reader, task_folder};
 
-/// Runs that are looked through for the good ones before: all that are kept by default.
-const LOOKED_THROUGH: u32 = 1_000;
 /// Texts of strangers are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
 const NAME_WIDTH: usize = 40;
@@ -18,16 +17,13 @@ const NAME_WIDTH: usize = 40;
 pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), Complaint> {
     let folder = task_folder(config, name)?;
     let store = reader(config)?;
-    let past = store.past(name, LOOKED_THROUGH)?;
     let run = match id {
         Some(id) => log::named(&store, name, id)?,
-        None => past.first().cloned().ok_or_else(|| {
+        None => store.past(name, 1)?.pop().ok_or_else(|| {
             Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
         })?,
     };
-    let before: Vec<PastRun> =
-        past.into_iter().filter(|it| it.started_at < run.started_at && it.run != run.run).collect();
-    let account = judge::account(&folder.task.expect, &folder.task.columns, &run.verdict, &before);
+    let account = verdict::account(&store, &folder, &run)?;
     let value = json!({ "task": name, "run": run, "measured": account });
     Ok((text(name, &run, &account), value))
 }

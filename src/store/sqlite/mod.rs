@@ -20,6 +20,7 @@ mod tasks;
 mod alerts;
 mod gc;
 mod rows;
+mod browse;
 mod aside;
 
 use std::collections::HashMap;

@@ -7,17 +7,22 @@ use serde_json::Value as Json;
 
 use super::generation::{self, Generation};
 use super::names::{ColumnName, list, quoted, rows_table};
-use super::{Sqlite, StoreError, digest, keys, runs, stamp};
+use super::{Sqlite, StoreError, browse, digest, keys, runs, stamp};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Rows, Shown};
+use crate::store::{Browse, Rows, Shown};
 
 impl Shown for Sqlite {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), limit, offset)
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), &Browse { limit, offset, ..Browse::default() })
+    }
+
+    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError> {
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), browse)
     }
 
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
+        let browse = Browse { limit, offset, ..Browse::default() };
+        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), &browse)
     }
 
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError> {
@@ -36,18 +41,12 @@ impl Shown for Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn rows(
-        &self,
-        condition: &str,
-        text: &str,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Option<Rows>, StoreError> {
+    pub(super) fn rows(&self, condition: &str, text: &str, browse: &Browse) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
         let (run, last_seen) = seen(&moment, generation.id)?;
-        let total = u64::try_from(generation.rows).unwrap_or(0);
+        let total = browse::count(&moment, &generation, browse)?;
         let empty = Rows {
             run,
             last_seen,
@@ -57,7 +56,7 @@ impl Sqlite {
             cells: Vec::new(),
             first_seen: Vec::new(),
         };
-        read(&moment, &generation, limit, offset, empty).map(Some)
+        read(&moment, &generation, browse, empty).map(Some)
     }
 }
 
@@ -82,25 +81,21 @@ fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Resul
     Ok(row)
 }
 
-fn read(
-    connection: &Connection,
-    generation: &Generation,
-    limit: u64,
-    offset: u64,
-    mut rows: Rows,
-) -> Result<Rows, StoreError> {
+fn read(connection: &Connection, generation: &Generation, browse: &Browse, mut rows: Rows) -> Result<Rows, StoreError> {
     let columns = &generation.columns;
     let separator = if columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
     let sql = format!(
-        "SELECT _page, _first_seen{separator}{} FROM {} ORDER BY _rowid_ LIMIT ?1 OFFSET ?2",
+        "SELECT _page, _first_seen{separator}{} FROM {}{} ORDER BY {}_rowid_ LIMIT ?2 OFFSET ?3",
         list(columns),
-        quoted(&rows_table(generation.id))
+        quoted(&rows_table(generation.id)),
+        browse::condition(columns),
+        browse::order(columns, browse)
     );
     let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let mut statement = connection.prepare(&sql)?;
-    let mut found = statement.query(params![number(limit), number(offset)])?;
+    let mut found = statement.query(params![browse::pattern(browse), number(browse.limit), number(browse.offset)])?;
     while let Some(row) = found.next()? {
         let cells = texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
         rows.table.rows.push(Row { cells, page: row.get(0)? });
