@@ -22,6 +22,7 @@ pub mod taskdir;
 pub mod config;
 pub mod wire;
 pub mod store;
+pub mod export;
 pub mod seal;
 pub mod worker;
 pub mod daemon;

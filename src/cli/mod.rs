@@ -9,6 +9,7 @@ mod doctor;
 mod drafted;
 mod exit;
 mod explain;
+mod export;
 mod extract;
 mod forms;
 mod gc;
@@ -54,6 +55,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme export hotels -o h.parquet the same for other programs
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -83,6 +85,7 @@ enum Verb {
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
+    Export(export::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
+        Verb::Export(args) => with_config(config, |it| export::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),

@@ -24,6 +24,7 @@ pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
 pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
+pub use sqlite::{Affinity, Scalar, TableFile};
 pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.

@@ -25,6 +25,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["model", "alert", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
+    // It writes the store's rows, and has the store make SQLite files.
+    ("export", &["model", "store"]),
     ("seal", &["model"]),
     ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
@@ -50,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "taskdir",
             "store",
+            "export",
             "daemon",
             "seal",
             "supervise",

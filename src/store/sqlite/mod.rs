@@ -22,6 +22,7 @@ mod gc;
 mod rows;
 mod browse;
 mod aside;
+mod table_file;
 
 use std::collections::HashMap;
 
@@ -29,6 +30,8 @@ use rusqlite::Connection;
 
 use super::{Keep, StoreError, digest, names, stamp};
 use crate::model::RunId;
+
+pub use table_file::{Affinity, Scalar, TableFile};
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {
