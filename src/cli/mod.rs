@@ -5,8 +5,10 @@ mod alert;
 mod candidates;
 mod curl2robot;
 pub mod demo;
+mod diff;
 mod doctor;
 mod drafted;
+mod duplicates;
 mod exit;
 mod explain;
 mod export;
@@ -14,6 +16,7 @@ mod extract;
 mod forms;
 mod gc;
 mod har2robot;
+mod history;
 mod label;
 mod learn;
 mod log;
@@ -29,6 +32,7 @@ mod rollback;
 mod run;
 mod said;
 pub mod service;
+mod since;
 mod status;
 mod step;
 mod test;
@@ -56,6 +60,7 @@ Examples:
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
   pieme export hotels -o h.parquet the same for other programs
+  pieme diff hotels                what the last change has changed
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -86,6 +91,9 @@ enum Verb {
     Label(label::Args),
     Records(records::Args),
     Export(export::Args),
+    Diff(diff::Args),
+    History(history::Args),
+    Duplicates(duplicates::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -120,6 +128,9 @@ pub fn main() -> ExitCode {
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Export(args) => with_config(config, |it| export::run(it, args)),
+        Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
+        Verb::History(args) => with_config(config, |it| history::run(it, args)),
+        Verb::Duplicates(args) => with_config(config, |it| duplicates::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
