@@ -31,6 +31,7 @@ mod resume;
 mod rollback;
 mod run;
 mod said;
+mod search;
 pub mod service;
 mod since;
 mod status;
@@ -61,6 +62,7 @@ Examples:
   pieme records hotels --json      the published rows
   pieme export hotels -o h.parquet the same for other programs
   pieme diff hotels                what the last change has changed
+  pieme search halifax bar*        words in all published rows
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -94,6 +96,7 @@ enum Verb {
     Diff(diff::Args),
     History(history::Args),
     Duplicates(duplicates::Args),
+    Search(search::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -131,6 +134,7 @@ pub fn main() -> ExitCode {
         Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
         Verb::History(args) => with_config(config, |it| history::run(it, args)),
         Verb::Duplicates(args) => with_config(config, |it| duplicates::run(it, args)),
+        Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),

@@ -16,6 +16,7 @@ pub mod door;
 mod figures;
 pub mod gc;
 pub mod http;
+pub mod indexer;
 pub mod keeper;
 pub mod lock;
 pub mod log;

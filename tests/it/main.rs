@@ -27,6 +27,7 @@ mod robot;
 mod runs;
 mod samples;
 mod schedule;
+mod search;
 mod status;
 mod step;
 mod store;

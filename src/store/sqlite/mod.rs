@@ -29,6 +29,8 @@ mod rows;
 mod browse;
 mod aside;
 mod table_file;
+mod index;
+mod search;
 
 use std::collections::HashMap;
 
@@ -47,6 +49,8 @@ pub struct Sqlite {
     staged: HashMap<RunId, stage::Staged>,
     /// Ends of runs that could not be written down yet.
     owed: Vec<owed::Owed>,
+    /// What is being brought into the index of words.
+    indexing: Option<index::Indexing>,
     /// The file that was opened for writing.
     home: Option<open::Home>,
     /// Tells a run of before a reboot from one whose process id was given out again.

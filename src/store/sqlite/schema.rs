@@ -10,6 +10,30 @@ use super::StoreError;
 /// Says whose file this is, in the header of the file: "piem".
 const APPLICATION_ID: i64 = 0x7069_656d;
 
+/// The index of words (`index.rs`), which can be made again at any time. `_words` has the columns of tasks in slots by their names; the
+/// texts themselves stand in the tables of rows.
+pub(super) const INDEX: &str = "
+    CREATE VIRTUAL TABLE IF NOT EXISTS _words USING fts5 (
+        c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15,
+        content = '', contentless_delete = 1, tokenize = 'ascii'
+    );
+
+    -- Which record an entry of `_words` is: a hash of its texts, of its key, and which row of the table it was.
+    CREATE TABLE IF NOT EXISTS _doc (
+        id INTEGER PRIMARY KEY,
+        digest INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        row INTEGER NOT NULL
+    ) STRICT;
+
+    -- number: the upper bits of its entries' ids; digest: of the generation that is in the index
+    CREATE TABLE IF NOT EXISTS _indexed (
+        task TEXT PRIMARY KEY REFERENCES _task (name),
+        number INTEGER NOT NULL UNIQUE,
+        digest BLOB
+    ) STRICT, WITHOUT ROWID;
+";
+
 /// A migration that was released is never edited; a change is a new one at the end.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
@@ -180,6 +204,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         FROM _change c JOIN _changed_record r ON r.change = c.id, json_each(r.cells) cell
         WHERE c.added IS NOT NULL;
 ",
+    INDEX,
 ];
 
 /// The format this program writes.
