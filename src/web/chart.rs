@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 56.0;
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 48.0;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;

@@ -8,6 +8,7 @@ mod run;
 mod account;
 mod source;
 mod files;
+mod step;
 
 use axum::extract::Path;
 use axum::response::Html;
@@ -24,9 +25,10 @@ use super::verbs::task_name;
 use super::{Shared, parts};
 
 pub use sheet::sheet;
+pub use step::Walks;
 
 pub fn routes() -> Vec<Route> {
-    [rows::routes(), aside::routes(), runs::routes(), run::routes(), source::routes(), files::routes()]
+    [rows::routes(), aside::routes(), runs::routes(), run::routes(), source::routes(), files::routes(), step::routes()]
         .into_iter()
         .flatten()
         .collect()
@@ -39,6 +41,7 @@ pub enum Side {
     Aside,
     Runs,
     Files,
+    Step,
 }
 
 const SIDES: &[(Side, &str, &str)] = &[
@@ -46,6 +49,7 @@ const SIDES: &[(Side, &str, &str)] = &[
     (Side::Aside, "/aside", "Kept aside"),
     (Side::Runs, "/runs", "Runs"),
     (Side::Files, "/files", "Files"),
+    (Side::Step, "/step", "Step through"),
 ];
 
 /// The task that an address names, as it stands now.
@@ -101,7 +105,7 @@ fn facts(line: &Line) -> Markup {
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
-            @if !line.advice.is_empty() { dt { "Do" } dd { code { (line.advice) } } }
+            @if !line.advice.is_empty() { dt { "Do" } dd { (parts::advice(line)) } }
         }
     }
 }
