@@ -5,8 +5,10 @@ mod alert;
 mod candidates;
 mod curl2robot;
 pub mod demo;
+mod diff;
 mod doctor;
 mod drafted;
+mod duplicates;
 mod exit;
 mod explain;
 mod export;
@@ -14,6 +16,7 @@ mod extract;
 mod forms;
 mod gc;
 mod har2robot;
+mod history;
 mod label;
 mod learn;
 mod log;
@@ -30,6 +33,7 @@ mod run;
 mod said;
 mod search;
 pub mod service;
+mod since;
 mod status;
 mod step;
 mod test;
@@ -55,6 +59,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme diff hotels                what the last change has changed
   pieme export hotels -o h.parquet the same for other programs
   pieme search halifax bar*        words in all published rows
   pieme alert test hotels          try where its alerts go
@@ -86,6 +91,9 @@ enum Verb {
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
+    Diff(diff::Args),
+    History(history::Args),
+    Duplicates(duplicates::Args),
     Export(export::Args),
     Search(search::Args),
     Log(log::Args),
@@ -120,6 +128,9 @@ pub fn main() -> ExitCode {
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
+        Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
+        Verb::History(args) => with_config(config, |it| history::run(it, args)),
+        Verb::Duplicates(args) => with_config(config, |it| duplicates::run(it, args)),
         Verb::Export(args) => with_config(config, |it| export::run(it, args)),
         Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),

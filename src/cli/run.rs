@@ -90,6 +90,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     store.interrupted(Utc::now())?;
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    store.keep_history(&[(name.clone(), folder.task.data.history)])?;
     let runner = Runner {
         config: Arc::new(config.clone()),
         keeper: Keeper::start(store).map_err(|error| failed(&error))?,

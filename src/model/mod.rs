@@ -1,6 +1,7 @@
 //! The nouns of pieme. No input or output happens here, and nothing here knows another module.
 
 pub mod calendar;
+pub mod change;
 pub mod column;
 pub mod figures;
 pub mod kept;
@@ -15,6 +16,7 @@ pub mod unit;
 pub mod value;
 
 pub use calendar::Calendar;
+pub use change::Counts;
 pub use column::{Column, ColumnType, Split, SplitInto};
 pub use figures::{ColumnFigures, Figures, Likeness, Part, SIMILARITY_LINE, Signs};
 pub use kept::{KeptPage, RobotsTxt};

@@ -10,6 +10,9 @@ mod task;
 mod search;
 mod letters;
 mod pages;
+mod history;
+mod compare;
+mod record;
 mod care;
 mod names;
 mod digest;
@@ -21,6 +24,7 @@ use std::path::Path;
 
 pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
+pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
 pub use rows::{Aside, Resort, Rows, Shown};
@@ -31,12 +35,12 @@ pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
-    Runs + Staging + Ending + Shown + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
+    Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
 {
 }
 
 impl<T> Backend for T where
-    T: Runs + Staging + Ending + Shown + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
+    T: Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
 {
 }
 

@@ -8,11 +8,17 @@ mod verify;
 mod schema;
 mod keys;
 mod known;
+mod gone;
 mod generation;
 mod stage;
+mod follow;
 mod log;
 mod publish;
 mod refill;
+mod changes;
+mod marks;
+mod reader;
+mod history;
 mod owed;
 mod runs;
 mod trace;
@@ -29,7 +35,7 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::{Keep, StoreError, digest, names, stamp};
+use super::{Keep, StoreError, compare, digest, names, record, stamp};
 use crate::model::RunId;
 
 pub use table_file::{Affinity, Scalar, TableFile};

@@ -190,7 +190,7 @@ impl Layout {
     }
 }
 
-fn json(cell: ValueRef<'_>) -> Json {
+pub(super) fn json(cell: ValueRef<'_>) -> Json {
     match cell {
         ValueRef::Integer(number) => number.into(),
         ValueRef::Real(number) => number.into(),

@@ -161,6 +161,49 @@ pub(super) const MIGRATIONS: &[&str] = &[
     -- `_generation.columns` may name columns of values beside those of texts (`names.rs`): an older program would take them
     -- for texts. The tables that are there have none, and stay as they are.
 ",
+    "
+    -- key: the columns that identify a record, JSON; absent in tables of before, as are the digests of records.
+    ALTER TABLE _generation ADD COLUMN key TEXT;
+    ALTER TABLE _keys ADD COLUMN digests BLOB;
+    -- In seconds; absent: as by default.
+    ALTER TABLE _task ADD COLUMN history INTEGER;
+
+    -- A publication that changed what is published. added: absent until it was compared. A run may be forgotten earlier.
+    CREATE TABLE _change (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task TEXT NOT NULL REFERENCES _task (name),
+        run TEXT NOT NULL,
+        at TEXT NOT NULL,
+        rows_before INTEGER NOT NULL,
+        rows_after INTEGER NOT NULL,
+        added INTEGER,
+        changed INTEGER,
+        removed INTEGER,
+        unlisted TEXT
+    ) STRICT;
+    CREATE INDEX _change_task ON _change (task, id);
+    CREATE INDEX _change_run ON _change (run);
+    CREATE INDEX _change_open ON _change (task) WHERE added IS NULL;
+
+    -- cells: JSON, of each [column, before, after, value before, value after]
+    CREATE TABLE _changed_record (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        change INTEGER NOT NULL REFERENCES _change (id) ON DELETE CASCADE,
+        key BLOB NOT NULL,
+        what TEXT NOT NULL,
+        name TEXT NOT NULL,
+        first_seen TEXT NOT NULL,
+        cells TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX _changed_record_change ON _changed_record (change);
+    CREATE INDEX _changed_record_key ON _changed_record (key);
+
+    CREATE VIEW _history AS
+        SELECT c.task, c.at, r.what, r.name AS record, cell.value ->> 0 AS \"column\", cell.value ->> 1 AS \"before\",
+            cell.value ->> 2 AS \"after\", cell.value ->> 3 AS value_before, cell.value ->> 4 AS value_after, c.run
+        FROM _change c JOIN _changed_record r ON r.change = c.id, json_each(r.cells) cell
+        WHERE c.added IS NOT NULL;
+",
     INDEX,
 ];
 
