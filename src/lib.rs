@@ -27,5 +27,7 @@ pub mod seal;
 pub mod worker;
 pub mod daemon;
 pub mod supervise;
+pub mod show;
 pub mod practice;
+pub mod web;
 pub mod cli;

@@ -1,9 +1,8 @@
 //! `pieme records`: the published rows of a task.
 
-mod values;
-
 use crate::config::Config;
 use crate::model::TaskName;
+use crate::show::values;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
 
@@ -46,18 +45,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         return Err(Complaint::new(exit::FAILED, sentence));
     };
     if args.json {
-        let mut document = serde_json::json!({
-            "task": name,
-            "run": published.run,
-            "columns": published.table.columns,
-            "records": published.table.records(),
-        });
-        if !published.values.is_empty() {
-            document["types"] = values::types(&published);
-            document["values"] = values::json(&published);
-            document["unread"] = values::unread(&published);
-        }
-        out::json(&document);
+        out::json(&values::document(&name, &published));
         return Ok(exit::DONE);
     }
     let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();

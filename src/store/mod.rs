@@ -27,7 +27,7 @@ pub use error::StoreError;
 pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
-pub use rows::{Aside, Resort, Rows, Shown};
+pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
 pub use search::{Answer, Hit, Indexed, Marks, Query, QueryError, Search, Snippet, Wanted};
 pub use sqlite::{Affinity, Scalar, TableFile};

@@ -35,3 +35,4 @@ mod taskdir;
 mod trouble;
 mod typed;
 mod values;
+mod web;

@@ -26,6 +26,7 @@ mod tasks;
 mod alerts;
 mod gc;
 mod rows;
+mod browse;
 mod aside;
 mod table_file;
 mod index;

@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 
 use super::generation::{self, Generation};
 use super::names::{ColumnName, list, quoted, rows_table};
-use super::{Sqlite, StoreError, digest, keys, runs, stamp};
+use super::{Sqlite, StoreError, browse, digest, keys, runs, stamp};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Rows, Shown};
+use crate::store::{Browse, Rows, Shown};
 
 /// Of one part of all rows; whichever comes first.
 const PART_ROWS: usize = 2_000;
@@ -19,7 +19,11 @@ const PART_BYTES: usize = 1 << 20;
 
 impl Shown for Sqlite {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), limit, offset)
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), &Browse { limit, offset, ..Browse::default() })
+    }
+
+    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError> {
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), browse)
     }
 
     fn each_published(
@@ -39,7 +43,8 @@ impl Shown for Sqlite {
     }
 
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
+        let browse = Browse { limit, offset, ..Browse::default() };
+        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), &browse)
     }
 
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError> {
@@ -58,21 +63,17 @@ impl Shown for Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn rows(
-        &self,
-        condition: &str,
-        text: &str,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Option<Rows>, StoreError> {
+    pub(super) fn rows(&self, condition: &str, text: &str, browse: &Browse) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
         let mut rows = heading(&moment, &generation)?;
-        let sql = format!("{} LIMIT ?1 OFFSET ?2", select(&generation));
-        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let mut statement = moment.prepare(&sql)?;
-        let mut found = statement.query(params![number(limit), number(offset)])?;
+        rows.total = browse::count(&moment, &generation, browse)?;
+        let (columns, number) = (&generation.columns, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
+        let wanted = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
+        let mut statement = moment.prepare(&format!("{wanted} LIMIT ?2 OFFSET ?3"))?;
+        let pattern = browse::pattern(browse);
+        let mut found = statement.query(params![pattern, number(browse.limit), number(browse.offset)])?;
         let layout = Layout::of(&generation);
         while let Some(row) = found.next()? {
             layout.take(row, &mut rows)?;
@@ -128,7 +129,7 @@ fn each_part(
     part: &mut Rows,
     take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
-    let mut statement = connection.prepare(&select(generation))?;
+    let mut statement = connection.prepare(&select(generation, "", ""))?;
     let mut found = statement.query([])?;
     let layout = Layout::of(generation);
     let mut bytes = 0;
@@ -152,12 +153,12 @@ fn each_part(
     Ok(())
 }
 
-/// All rows in the order of their pages, as [`Layout`] reads them.
-fn select(generation: &Generation) -> String {
+/// The rows of a condition in an order, and in that of their pages, as [`Layout`] reads them.
+fn select(generation: &Generation, condition: &str, order: &str) -> String {
     let separator = if generation.columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
     format!(
-        "SELECT _page, _first_seen{separator}{} FROM {} ORDER BY _rowid_",
+        "SELECT _page, _first_seen{separator}{} FROM {}{condition} ORDER BY {order}_rowid_",
         list(&generation.columns),
         quoted(&rows_table(generation.id))
     )
