@@ -1,6 +1,7 @@
 //! `pieme records`: the published rows of a task.
 
 use crate::config::Config;
+use crate::model::TaskName;
 use crate::show::values;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
@@ -38,8 +39,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         let rows = run.map(|run| store.quarantined_rows(run, limit, 0)).transpose()?.flatten();
         (rows, format!("`{name}` has no rows that were kept aside"))
     } else {
-        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
-        (store.published(&name, limit, 0)?, sentence)
+        (store.published(&name, limit, 0)?, none_published(&name))
     };
     let Some(published) = rows else {
         return Err(Complaint::new(exit::FAILED, sentence));
@@ -57,4 +57,8 @@ pub fn run(config: &Config, args: Args) -> Done {
     }
     out::say(table);
     Ok(exit::DONE)
+}
+
+pub fn none_published(task: &TaskName) -> String {
+    format!("`{task}` has no published rows yet; `pieme status {task}` says why")
 }

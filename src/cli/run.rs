@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::gc;
+use crate::daemon::indexer;
 use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
 use crate::daemon::progress::Board;
@@ -19,6 +20,7 @@ use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
 
+use super::resort::not_indexed;
 use super::{Complaint, Done, exit, out, task_folder, task_name};
 
 /// Run a task now and wait for its end
@@ -88,6 +90,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     store.interrupted(Utc::now())?;
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    store.keep_history(&[(name.clone(), folder.task.data.history)])?;
     let runner = Runner {
         config: Arc::new(config.clone()),
         keeper: Keeper::start(store).map_err(|error| failed(&error))?,
@@ -117,6 +120,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     });
     let ended =
         runner.run(Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop }).await?;
+    indexer::follow_all(&runner.keeper).await.unwrap_or_else(|error| not_indexed(&error));
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
     match ended {

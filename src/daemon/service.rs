@@ -23,6 +23,7 @@ use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
 use super::door::Door;
 use super::figures::Figures;
+use super::indexer::Indexer;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::progress::Board;
@@ -118,6 +119,7 @@ pub(super) struct Service {
     pub(super) runner: Runner,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) courier: Courier,
+    indexer: Indexer,
     figures: Arc<Figures>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
@@ -157,6 +159,7 @@ impl Service {
         Service {
             shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
             config,
+            indexer: Indexer::start(runner.keeper.clone()),
             runner,
             events,
             courier,
@@ -247,7 +250,10 @@ impl Service {
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
-            Event::Resorted(task) => self.look_for_news(Which::One(task)),
+            Event::Resorted(task) => {
+                self.indexer.published(task.clone());
+                self.look_for_news(Which::One(task));
+            }
             Event::Stop => self.stop(),
         }
         self.start_waiting();
@@ -385,6 +391,7 @@ impl Service {
 
     async fn ended(&mut self, name: TaskName, end: Option<End>) -> Result<(), StoreError> {
         self.agenda.ended(&name);
+        self.indexer.published(name.clone());
         self.look_for_news(Which::One(name.clone()));
         for reply in self.hearing.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {

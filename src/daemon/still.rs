@@ -121,6 +121,7 @@ pub(super) fn assignment(folder: &TaskFolder, run: RunId, still: Still) -> Assig
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
+        stepwise: false,
         still: Some(still),
     }
 }

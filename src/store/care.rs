@@ -53,6 +53,8 @@ pub struct Collected {
     pub page_bytes: u64,
     /// Sets of rows that were kept aside, or were published before the last ones.
     pub generations: u64,
+    /// Records that history had something of, and publications.
+    pub changes: u64,
 }
 
 impl Collected {
@@ -68,6 +70,7 @@ impl AddAssign for Collected {
         self.pages += more.pages;
         self.page_bytes += more.page_bytes;
         self.generations += more.generations;
+        self.changes += more.changes;
     }
 }
 

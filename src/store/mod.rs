@@ -7,8 +7,12 @@ mod error;
 mod run;
 mod rows;
 mod task;
+mod search;
 mod letters;
 mod pages;
+mod history;
+mod compare;
+mod record;
 mod care;
 mod names;
 mod digest;
@@ -20,20 +24,23 @@ use std::path::Path;
 
 pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
+pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
 pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
+pub use search::{Answer, Hit, Indexed, Marks, Query, QueryError, Search, Snippet, Wanted};
+pub use sqlite::{Affinity, Scalar, TableFile};
 pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
-    Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+    Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
 {
 }
 
 impl<T> Backend for T where
-    T: Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+    T: Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
 {
 }
 

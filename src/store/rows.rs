@@ -1,5 +1,7 @@
 //! Rows that are there to be read: those published, and those kept aside.
 
+use std::ops::ControlFlow;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -57,6 +59,15 @@ pub trait Shown {
 
     /// Some of the published rows; `total` is how many of them are wanted. A column that is not there sorts nothing.
     fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError>;
+
+    /// Goes through all published rows of a task in the order of its pages, all of one moment, in parts of some thousand: the
+    /// memory that it takes does not depend on how many there are. A part without rows comes first, so that the columns are
+    /// known. `false` when nothing was ever published.
+    fn each_published(
+        &self,
+        task: &TaskName,
+        take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError>;
 
     /// The rows that a run had kept aside; `None` when it was not quarantined or they are gone.
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;

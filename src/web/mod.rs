@@ -50,6 +50,7 @@ use events::Feed;
 use overview::Overview;
 use reader::Reader;
 use session::Sessions;
+use task::Walks;
 use throttle::Throttle;
 use token::Key;
 
@@ -63,6 +64,8 @@ pub struct Web {
     sessions: Sessions,
     throttle: Throttle,
     key: Key,
+    /// Robots that are walked through step by step.
+    walks: Walks,
     /// Has pages studied that a person looks at.
     scholar: Scholar,
     adding: Adding,
@@ -97,6 +100,7 @@ pub fn open(door: Door) {
         sessions: Sessions::default(),
         throttle: Throttle::default(),
         key: Key::new(),
+        walks: Walks::default(),
         config: Arc::clone(&config),
     });
     listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE));

@@ -62,9 +62,9 @@ async fn show(
     let going = web.overview.going();
     let body = html! {
         h1.sr { "Status" }
-        @if sheet.all == 0 { (first_task(&web)) } @else {
-            (filter(&wanted))
-            div #status data-live {
+        (filter(&wanted))
+        div #status data-live {
+            @if sheet.all == 0 { (first_task(&web)) } @else {
                 (counts(&sheet, &wanted))
                 (table(&visitor, &sheet, &going, &wanted))
             }
@@ -131,11 +131,11 @@ fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>,
         @if sheet.found == 0 {
             p.empty #none { "No task is so. " a href="/" { "Show all" } }
         } @else {
-            table.lines #lines {
+            table.cards #lines {
                 caption.sr { "Tasks, worst first" }
                 thead { tr {
                     @for name in ["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"] {
-                        th scope="col" { (name) }
+                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(&name)] scope="col" { (name) }
                     }
                 } }
                 tbody #tasks data-keyed {
@@ -204,7 +204,7 @@ fn address(wanted: &Wanted) -> String {
 /// With no task there is one thing to learn.
 fn first_task(web: &Shared) -> Markup {
     html! {
-        section.card #status data-live {
+        section.card {
             h2 { "No tasks yet" }
             p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
             p { a.button href="/add" { "Add a task" } }

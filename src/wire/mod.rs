@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::model::{
-    KeptPage, Mended, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Table, Task, TaskName, TraceLine,
-    ValueColumn, Verdict,
+    KeptPage, Mended, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Stepped, Table, Task, TaskName,
+    TraceLine, ValueColumn, Verdict,
 };
 
 use crate::study::{self, Question};
@@ -64,6 +64,9 @@ pub struct Assignment {
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.
     pub parent_pid: u32,
+    /// No run, but a walk that waits after every step for [`Answer::Step`].
+    #[serde(default)]
+    pub stepwise: bool,
     /// No run, but something to be found out about a page that was kept; nothing is fetched.
     pub still: Option<Still>,
 }
@@ -169,6 +172,9 @@ pub enum Message {
         host: String,
         port: u16,
     },
+    /// How a walk stands that waits after every step; the frame's raw bytes are its page, compressed with zstd, where it is not
+    /// too large.
+    Stepped(Stepped),
     /// The answer to [`Still::Mend`]; the frame's raw bytes are the page as it was sent, where it is not too large.
     Mended(Mended),
     /// The answer to [`Still::Study`].
@@ -198,6 +204,10 @@ pub enum Answer {
     Missed {
         question: u64,
         why: Missed,
+    },
+    /// What a walk that waits is to do next.
+    Step {
+        forward: bool,
     },
 }
 

@@ -10,6 +10,7 @@ mod door;
 mod parent;
 mod outbox;
 mod mend;
+mod step;
 mod study;
 
 use std::io;
@@ -69,8 +70,12 @@ pub fn main() -> ExitCode {
     drop(raw);
     outbox::keep_going();
     let door = ParentDoor::default();
-    let answers = listen(inlet, door.clone());
-    let verdict = run(&runtime, &assignment, Parent::new(&assignment, door, answers));
+    let (answers, words) = listen(inlet, door.clone());
+    let parent = Parent::new(&assignment, door, answers);
+    let verdict = match assignment.stepwise {
+        true => step::run(&runtime, &assignment, parent, words),
+        false => run(&runtime, &assignment, parent),
+    };
     report(&Message::End(verdict));
     ExitCode::SUCCESS
 }
@@ -82,16 +87,7 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let order = Order {
-        task: &assignment.task,
-        script: &assignment.script,
-        secrets: &assignment.secrets.0,
-        files: &assignment.files,
-        cookies: assignment.cookies.as_deref(),
-        deadline,
-        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
-    };
-    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order, &mut harvest));
+    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order(assignment, deadline), &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
@@ -115,6 +111,18 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
     verdict
+}
+
+fn order(assignment: &Assignment, deadline: Instant) -> Order<'_> {
+    Order {
+        task: &assignment.task,
+        script: &assignment.script,
+        secrets: &assignment.secrets.0,
+        files: &assignment.files,
+        cookies: assignment.cookies.as_deref(),
+        deadline,
+        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
+    }
 }
 
 fn seen(harvest: &Harvest, confirmed: bool) -> Seen {
@@ -144,9 +152,13 @@ fn report_with(message: &Message, raw: &[u8]) {
 /// What the parent answers, with the raw bytes that go with it.
 type Answers = mpsc::UnboundedReceiver<(Answer, Vec<u8>)>;
 
+/// What a walk that waits is told: forward, or back.
+type Words = mpsc::UnboundedReceiver<bool>;
+
 /// The parent holds the other end of stdin for as long as it lives: its end is ours.
-fn listen(mut inlet: Inlet, door: ParentDoor) -> Answers {
+fn listen(mut inlet: Inlet, door: ParentDoor) -> (Answers, Words) {
     let (send, answers) = mpsc::unbounded_channel();
+    let (tell, words) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         while let Ok(Some((answer, raw))) = wire::read::<Answer>(&mut inlet) {
             match answer {
@@ -155,11 +167,12 @@ fn listen(mut inlet: Inlet, door: ParentDoor) -> Answers {
                     door.answered(question, inlet.connection().ok_or_else(lost));
                 }
                 Answer::Missed { question, why } => door.answered(question, Err(why)),
+                Answer::Step { forward } => drop(tell.send(forward)),
                 // Nobody waits for an answer any more when the walk is over.
                 answer => drop(send.send((answer, raw))),
             }
         }
         std::process::exit(1);
     });
-    answers
+    (answers, words)
 }

@@ -27,8 +27,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // What a person asks of a page, and the answer, cross it as they are.
     ("wire", &["model", "study"]),
     ("store", &["model"]),
+    // It writes the store's rows, and has the store make SQLite files.
+    ("export", &["model", "store"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire"]),
+    // A walk step by step, as the terminal and a sealed process do it.
+    ("stepwise", &["model", "page", "induce", "extract", "robot"]),
+    (
+        "worker",
+        &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire", "stepwise"],
+    ),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
     // about pages it passes on.
     ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
@@ -55,9 +62,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "taskdir",
             "store",
+            "export",
             "daemon",
             "seal",
             "supervise",
+            "stepwise",
             "show",
             "practice",
             // The password is set here; the service is started here, with the dashboard as its front.

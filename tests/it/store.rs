@@ -2,9 +2,11 @@
 
 mod damage;
 mod gc;
+mod history;
 mod publishing;
 mod readers;
 mod retention;
+mod unchanged;
 mod values;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::generation::{self, Generation};
 use super::names::{ColumnName, key_index, quoted, rows_table, view_list};
 use super::stage::Staged;
-use super::{Sqlite, StoreError, gc, keys, refill, runs, stamp};
+use super::{Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
 use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
 use crate::store::Ending;
 
@@ -34,7 +34,9 @@ impl Ending for Sqlite {
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
-            Ok(_) => _ = self.tidy(&task).and_then(|()| self.shorten_log()),
+            Ok(_) => {
+                _ = self.finish_changes(Some(&task)).and_then(|()| self.tidy(&task)).and_then(|()| self.shorten_log())
+            }
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -46,6 +48,7 @@ impl Ending for Sqlite {
         for (run, _) in &open {
             self.end_run(*run, &verdict, now)?;
         }
+        self.finish_changes(None)?;
         self.sweep()?;
         Ok(open)
     }
@@ -71,6 +74,14 @@ impl Sqlite {
         let mut verdict = believe(verdict, staged.rows);
         let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
         let fate = fate(&mut verdict, staged, published.as_ref());
+        if let (Fate::Publish, Some(published)) = (fate, &published) {
+            // The rows of before are about to go.
+            self.finish_changes(Some(task))?;
+            self.let_no_run_lean_on(published.id, task)?;
+        }
+        if matches!(fate, Fate::Publish | Fate::SetAside) {
+            staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
+        }
         if matches!(fate, Fate::Publish) && staged.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
             if !staged.write_keys(&mut self.connection, generation)? {
@@ -89,6 +100,9 @@ impl Sqlite {
                     }
                 }
                 record_publication(&transaction, task, run, staged, now)?;
+                if let Some(before) = &published {
+                    changes::note(&transaction, task, run, before, staged.rows, now)?;
+                }
                 drop_quarantined(&transaction, task, 0)?;
             }
             Fate::Confirm => {

@@ -1,6 +1,6 @@
 //! Rows of a run that is going. They wait in memory until there are many: most runs bring a page or two, and most of
-//! those say what is published already, so that they never need a table. What does not fit is written to a table that no
-//! view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
+//! those say what is published already, so that they never need a table (`follow.rs`). What does not fit is written to a
+//! table that no view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
 //! and other tasks are not kept waiting.
 
 use std::ops::Range;
@@ -9,15 +9,17 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::digest::{self, Digest};
-use super::keys::{self, Entry, Found, Key};
+use super::follow::Same;
+use super::gone::Gone;
+use super::keys::{self, Found, Key, Marked};
 use super::known::{self, Known};
 use super::names::{self, ColumnName};
-use super::{Sqlite, StoreError, generation, runs, stamp};
+use super::{Sqlite, StoreError, generation, log, runs, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
 
 /// Rows a transaction. Measured on 500,000 rows of 569 bytes: the fastest way that keeps readers and the log in peace.
-const CHUNK: usize = 20_000;
+pub(super) const CHUNK: usize = 20_000;
 
 /// A run never holds more than this in memory, whatever its rows are like.
 const CHUNK_BYTES: usize = 8 << 20;
@@ -28,31 +30,37 @@ pub(super) struct Staged {
     pub columns: Vec<ColumnName>,
     pub rows: i64,
     pub digest: Digest,
+    /// The columns that identify a record, as they are stored.
+    key: Vec<String>,
     /// Not written yet; their texts and cells stand one after the other, so that a row costs no allocation.
-    waiting: Vec<Record>,
-    text: String,
-    cells: Vec<Option<Range<usize>>>,
-    table: Option<Written>,
+    pub(super) waiting: Vec<Record>,
+    pub(super) text: String,
+    pub(super) cells: Vec<Option<Range<usize>>>,
+    /// Rows before those that wait which are the published ones, and were not written.
+    pub(super) same: Option<Same>,
+    pub(super) table: Option<Written>,
     /// When the published rows were first seen, once there are enough new ones that asking for each would be dear.
     known: Option<Known>,
     /// The keys of what was written, unless there are too many.
-    keys: Vec<Entry>,
+    keys: Vec<Marked>,
 }
 
 /// The table that a run's rows go to, once there is one.
 #[derive(Clone, Copy)]
-struct Written {
-    generation: i64,
-    columns: usize,
+pub(super) struct Written {
+    pub generation: i64,
+    pub columns: usize,
 }
 
-struct Record {
-    key: Key,
+pub(super) struct Record {
+    pub key: Key,
+    /// The first half of its digest.
+    digest: u64,
     /// In milliseconds.
     seen: i64,
-    page: u32,
+    pub page: u32,
     /// Where its cells stand, in the order of the run's columns, up to the last that was known when it came.
-    cells: Range<usize>,
+    pub cells: Range<usize>,
 }
 
 impl Staging for Sqlite {
@@ -83,16 +91,21 @@ impl Staging for Sqlite {
         places.extend(names::place_values(&mut staged.columns, &places, values)?);
         let key_cells: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
         let key_cells = key_cells.unwrap_or_default();
+        if !key_cells.is_empty() {
+            staged.key = key_cells.iter().map(|&cell| staged.columns[places[cell]].stored.clone()).collect();
+        }
         let seen = now.timestamp_millis();
         let mut spilled = false;
         for row in rows {
             staged.take(row, &places, &key_cells, seen);
-            if staged.waiting.len() >= CHUNK || staged.waiting_bytes() >= CHUNK_BYTES {
+            let is_much = staged.waiting.len() >= CHUNK || staged.waiting_bytes() >= CHUNK_BYTES;
+            if is_much && !staged.follow(&self.connection, task)? {
+                staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
                 staged.spill(&mut self.connection, run, task)?;
                 spilled = true;
             }
         }
-        if spilled { self.shorten_log() } else { Ok(()) }
+        if spilled { log::shorten(&self.connection, self.home.as_ref()) } else { Ok(()) }
     }
 }
 
@@ -118,7 +131,8 @@ impl Staged {
         let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
         self.digest.add(record);
         self.rows += 1;
-        self.waiting.push(Record { key: key.to_be_bytes(), seen, page: row.page, cells });
+        let digest = digest::first_half(record);
+        self.waiting.push(Record { key: key.to_be_bytes(), digest, seen, page: row.page, cells });
     }
 
     fn waiting_bytes(&self) -> usize {
@@ -136,15 +150,23 @@ impl Staged {
         let generation = self.write_with(&transaction, run, task, &first_seen)?;
         let mut keys = self.entries(&first_seen)?;
         transaction.commit()?;
+        self.keep_keys(&mut keys);
+        self.table = Some(Written { generation, columns: self.columns.len() });
+        self.forget_waiting();
+        Ok(generation)
+    }
+
+    pub(super) fn keep_keys(&mut self, keys: &mut Vec<Marked>) {
         if self.rows > known::MOST {
             self.keys = Vec::new();
         }
-        self.keys.append(&mut keys);
-        self.table = Some(Written { generation, columns: self.columns.len() });
+        self.keys.append(keys);
+    }
+
+    pub(super) fn forget_waiting(&mut self) {
         self.waiting.clear();
         self.text.clear();
         self.cells.clear();
-        Ok(generation)
     }
 
     /// Writes what waits inside a transaction that is the caller's.
@@ -172,7 +194,7 @@ impl Staged {
         Ok(generation)
     }
 
-    /// Whether all rows wait still, so that no table of their own was made.
+    /// Whether no table was made: all rows wait still, or are the published ones.
     pub fn is_all_in_memory(&self) -> bool {
         self.table.is_none()
     }
@@ -181,18 +203,20 @@ impl Staged {
     /// row by row between insertions, so that the processor waits for many places of its memory at a time.
     pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
         let waiting = self.waiting.iter();
-        match (&self.known, published) {
-            (Some(known), _) => Ok(waiting.map(|it| known.first_seen(it.key).unwrap_or(it.seen)).collect()),
-            (None, None) => Ok(waiting.map(|it| it.seen).collect()),
-            (None, Some(published)) => {
-                let blocks = keys::has_blocks(connection, published)?;
-                let ask = |it: &Record| -> Result<i64, StoreError> {
-                    let found = keys::find(connection, published, blocks, it.key)?;
-                    Ok(found.map_or(it.seen, |found| found.first_seen))
-                };
-                waiting.map(ask).collect()
+        let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
+        let gone = Gone::of(connection, published)?;
+        let blocks = self.known.is_none() && keys::has_blocks(connection, published)?;
+        let ask = |it: &Record| -> Result<i64, StoreError> {
+            let found = match &self.known {
+                Some(known) => known.first_seen(it.key),
+                None => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
+            };
+            match found {
+                Some(first_seen) => Ok(first_seen),
+                None => Ok(gone.first_seen(it.key)?.unwrap_or(it.seen)),
             }
-        }
+        };
+        waiting.map(ask).collect()
     }
 
     /// Inserts what waits into a generation's table.
@@ -222,7 +246,7 @@ impl Staged {
     }
 
     /// The keys of what waits, as it stands in a table of its own.
-    fn entries(&self, first_seen: &[i64]) -> Result<Vec<Entry>, StoreError> {
+    pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<Marked>, StoreError> {
         if self.rows > known::MOST {
             return Ok(Vec::new());
         }
@@ -230,7 +254,9 @@ impl Staged {
         let row = |index: usize| i64::try_from(before + index + 1).unwrap_or(i64::MAX);
         let records = self.waiting.iter().zip(first_seen).enumerate();
         records
-            .map(|(index, (record, &first_seen))| keys::entry(record.key, Found { first_seen, row: row(index) }))
+            .map(|(index, (record, &first_seen))| {
+                keys::marked(record.key, Found { first_seen, row: row(index) }, record.digest)
+            })
             .collect()
     }
 
@@ -248,10 +274,12 @@ impl Staged {
 
     /// Writes down what a generation's table holds.
     pub fn describe(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
-        let columns = serde_json::to_string(&self.columns).map_err(|error| StoreError::Value(error.to_string()))?;
+        let strange = |error: serde_json::Error| StoreError::Value(error.to_string());
+        let columns = serde_json::to_string(&self.columns).map_err(strange)?;
+        let key = serde_json::to_string(&self.key).map_err(strange)?;
         connection
-            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4 WHERE id = ?1")?
-            .execute(params![generation, columns, self.rows, self.digest.to_bytes()])?;
+            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4, key = ?5 WHERE id = ?1")?
+            .execute(params![generation, columns, self.rows, self.digest.to_bytes(), key])?;
         Ok(())
     }
 }
