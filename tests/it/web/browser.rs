@@ -66,6 +66,10 @@ impl Browser {
     }
 
     pub fn call(&mut self, method: &str, params: Value) -> Value {
+        self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.number += 1;
         let mut order = json!({ "id": self.number, "method": method, "params": params });
         if !self.session.is_empty() {
@@ -79,8 +83,10 @@ impl Browser {
             let left = until.saturating_duration_since(Instant::now());
             let message = self.said.recv_timeout(left).unwrap_or_else(|error| panic!("{method}: {error}"));
             if message["id"] == self.number {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return match &message["error"] {
+                    Value::Null => Ok(message["result"].clone()),
+                    error => Err(error.clone()),
+                };
             }
             if message["method"] == "Page.javascriptDialogOpening" {
                 panic!("a page opened a dialog: {}", message["params"]);
@@ -125,7 +131,7 @@ impl Browser {
         loop {
             let order = json!({ "expression": format!("!!({expression})"), "returnByValue": true });
             // Between two pages there is nobody to ask.
-            if self.call("Runtime.evaluate", order)["result"]["value"] == true {
+            if self.ask("Runtime.evaluate", order).is_ok_and(|answer| answer["result"]["value"] == true) {
                 return;
             }
             if Instant::now() > until {
