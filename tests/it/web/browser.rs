@@ -222,6 +222,7 @@ impl Browser {
             width,
             size["height"].as_u64().map_or(most, |height| u32::try_from(height).unwrap_or(most).min(most)),
         );
+        self.eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => 1)");
         let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         base64::engine::general_purpose::STANDARD.decode(answer["data"].as_str().unwrap_or_default()).expect("base64")
     }
