@@ -11,6 +11,7 @@ mod drafted;
 mod duplicates;
 mod exit;
 mod explain;
+mod export;
 mod extract;
 mod forms;
 mod gc;
@@ -36,6 +37,7 @@ mod status;
 mod step;
 mod test;
 mod validate;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,6 +60,7 @@ Examples:
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
   pieme diff hotels                what the last change has changed
+  pieme export hotels -o h.parquet the same for other programs
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -90,6 +93,7 @@ enum Verb {
     Diff(diff::Args),
     History(history::Args),
     Duplicates(duplicates::Args),
+    Export(export::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -104,6 +108,7 @@ enum Verb {
     Forms(forms::Args),
     Curl2robot(curl2robot::Args),
     Har2robot(har2robot::Args),
+    Web(web::Args),
 }
 
 /// The `pieme` program.
@@ -125,6 +130,7 @@ pub fn main() -> ExitCode {
         Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
         Verb::History(args) => with_config(config, |it| history::run(it, args)),
         Verb::Duplicates(args) => with_config(config, |it| duplicates::run(it, args)),
+        Verb::Export(args) => with_config(config, |it| export::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
@@ -139,6 +145,7 @@ pub fn main() -> ExitCode {
         Verb::Forms(args) => forms::run(args),
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
+        Verb::Web(args) => with_config(config, |it| web::run(it, args)),
     };
     ExitCode::from(code)
 }

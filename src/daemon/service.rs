@@ -21,6 +21,7 @@ use super::agenda::{Agenda, Waiting};
 use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
+use super::door::Door;
 use super::figures::Figures;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
@@ -55,8 +56,9 @@ pub enum DaemonError {
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
 }
 
-/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run.
-pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
+/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run; `front` is
+/// given the door once the task folders are read.
+pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> Result<(), DaemonError> {
     let io_error = |what: &str| {
         let what = what.to_owned();
         move |source| DaemonError::Io { what, source }
@@ -101,6 +103,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
         tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
     }
+    front(Door::new(service.runner.clone(), service.events.clone()));
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
@@ -347,7 +350,7 @@ impl Service {
         tokio::spawn(async move {
             let began = Instant::now();
             let end = match runner.run(order).await {
-                Ok(Ended::Run(end)) => Some(end),
+                Ok(Ended::Run(end)) => Some(*end),
                 Ok(Ended::SlotTaken) => None,
                 Err(error) => {
                     tracing::error!(task = %waiting.name, "the run could not be begun: {error}");

@@ -25,12 +25,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &["model", "alert", "taskdir"]),
     ("wire", &["model"]),
     ("store", &["model"]),
+    // It writes the store's rows, and has the store make SQLite files.
+    ("export", &["model", "store"]),
     ("seal", &["model"]),
     ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
     // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
     ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
     ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
+    // One line a task, the values of rows: the same in the terminal and in the browser.
+    ("show", &["model", "normalise", "judge", "config", "taskdir", "store", "daemon"]),
     ("practice", &[]),
+    // In the daemon's process: it asks the daemon for what the control socket can be asked for, and reads by itself.
+    ("web", &["model", "judge", "config", "taskdir", "store", "daemon", "show"]),
     (
         "cli",
         &[
@@ -46,10 +52,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "taskdir",
             "store",
+            "export",
             "daemon",
             "seal",
             "supervise",
+            "show",
             "practice",
+            // The password is set here; the service is started here, with the dashboard as its front.
+            "web",
         ],
     ),
     ("bin", &["cli", "daemon", "worker"]),
@@ -59,7 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("reqwest", &["robot"]),
-    ("axum", &["practice", "daemon"]),
+    ("axum", &["practice", "daemon", "web"]),
     ("lettre", &["alert"]),
     ("clap", &["cli"]),
     ("notify::", &["daemon"]),
@@ -67,8 +77,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("html5ever", &["page"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice"]),
-    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice"]),
+    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
+    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
     ("SystemTime::now", &[]),
 ];
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
+mod kept;
 mod stage;
 mod terminal;
 
@@ -14,6 +15,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod export;
 mod hostile;
 mod induce;
 mod json;
@@ -32,3 +34,4 @@ mod taskdir;
 mod trouble;
 mod typed;
 mod values;
+mod web;

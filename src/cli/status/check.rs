@@ -3,8 +3,8 @@
 use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
+use crate::show::Line;
 
-use super::lines::Line;
 use super::{Args, Complaint, Look, look, out};
 
 const OK: u8 = 0;

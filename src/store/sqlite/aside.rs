@@ -11,7 +11,7 @@ use super::generation;
 use super::runs::run_id;
 use super::{Sqlite, StoreError, gc};
 use crate::model::{Figures, Outcome, Publication, Row, RunId, TaskName, Verdict};
-use crate::store::{Aside, Ending, Resort, Rows, RunStart, Runs, Staging, Trigger};
+use crate::store::{Aside, Browse, Ending, Resort, Rows, RunStart, Runs, Staging, Trigger};
 
 /// Rows that are copied at a time.
 const CHUNK: u64 = 5_000;
@@ -60,7 +60,11 @@ impl Sqlite {
         self.begin_run(&RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None })?;
         let mut copied = 0;
         loop {
-            let rows = self.rows(&format!("run = ?1 AND state = '{state}'"), &from.to_string(), CHUNK, copied)?;
+            let rows = self.rows(
+                &format!("run = ?1 AND state = '{state}'"),
+                &from.to_string(),
+                &Browse { limit: CHUNK, offset: copied, ..Browse::default() },
+            )?;
             let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
             copied += rows.table.rows.len() as u64;
             let columns = (&rows.table.columns[..], &rows.values[..]);

@@ -26,7 +26,9 @@ mod tasks;
 mod alerts;
 mod gc;
 mod rows;
+mod browse;
 mod aside;
+mod table_file;
 
 use std::collections::HashMap;
 
@@ -34,6 +36,8 @@ use rusqlite::Connection;
 
 use super::{Keep, StoreError, compare, digest, names, record, stamp};
 use crate::model::RunId;
+
+pub use table_file::{Affinity, Scalar, TableFile};
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {
