@@ -29,6 +29,7 @@ mod rows;
 mod browse;
 mod aside;
 mod table_file;
+mod entry;
 mod index;
 mod search;
 
