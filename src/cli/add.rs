@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
-use crate::model::{Outcome, Span, TaskName};
+use crate::model::{Outcome, Span, StoreAddress, TaskName};
 use crate::taskdir;
 
 use super::said::HelpArgs;
@@ -100,7 +100,12 @@ pub fn run(config: &Config, args: Args) -> Done {
 /// Everything as configured, but for what is written.
 fn out_of_sight(config: &Config, scratch: &Path) -> Config {
     let state = scratch.join("state");
-    Config { tasks: scratch.join("tasks"), store: state.join("pieme.db"), state, ..config.clone() }
+    Config {
+        tasks: scratch.join("tasks"),
+        store: StoreAddress::Sqlite(state.join("pieme.db")),
+        state,
+        ..config.clone()
+    }
 }
 
 fn next_step(config: &Config, name: &TaskName) -> String {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
+mod postgres;
 mod stage;
 mod terminal;
 

@@ -1,7 +1,10 @@
 //! The sign of life: the store takes a write.
 
+use std::path::Path;
+
 use chrono::{DateTime, Utc};
 
+use super::open::beside;
 use super::{Sqlite, StoreError, stamp};
 use crate::store::{Care, Keep};
 
@@ -17,7 +20,14 @@ impl Care for Sqlite {
         self.connection.execute(upsert, [stamp::text(now)])?;
         Ok(())
     }
+
     fn quick_check(&self) -> Result<(), StoreError> {
         self.check("PRAGMA quick_check(1)")
+    }
+
+    fn file_bytes(&self) -> Option<(u64, u64)> {
+        let path = Path::new(self.connection.path()?);
+        let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        Some((size(path), size(&beside(path, "-wal"))))
     }
 }

@@ -5,15 +5,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::StoreError;
 use super::digest::Digest;
 use super::names::{ColumnName, list, quoted, rows_table};
+use super::settle::Generation;
 use crate::model::{RunId, TaskName};
-
-/// A generation as its row in `_generation` describes it.
-pub(super) struct Generation {
-    pub id: i64,
-    pub columns: Vec<ColumnName>,
-    pub rows: i64,
-    pub digest: Digest,
-}
 
 /// The newest generation that fits a condition on one text.
 pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Result<Option<Generation>, StoreError> {
@@ -23,8 +16,8 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
         .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     let Some((id, columns, rows, digest)) = found else { return Ok(None) };
-    let columns = serde_json::from_str(&columns).map_err(|error| StoreError::Value(error.to_string()))?;
-    Ok(Some(Generation { id, columns, rows, digest: Digest::from_bytes(&digest)? }))
+    let columns = serde_json::from_str(&columns).map_err(StoreError::value)?;
+    Ok(Some(Generation { id, table: id, columns, rows, digest: Digest::from_bytes(&digest)? }))
 }
 
 /// The generation that a task's view shows.

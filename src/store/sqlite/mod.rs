@@ -13,7 +13,6 @@ mod stage;
 mod log;
 mod publish;
 mod refill;
-mod owed;
 mod runs;
 mod trace;
 mod tasks;
@@ -26,7 +25,8 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::{Keep, StoreError, digest, names, stamp};
+use super::owed::Owings;
+use super::{Keep, StoreError, digest, names, settle, stamp, stored};
 use crate::model::RunId;
 
 /// The database, opened for writing or for reading.
@@ -36,7 +36,7 @@ pub struct Sqlite {
     /// The rows of the runs that are going.
     staged: HashMap<RunId, stage::Staged>,
     /// Ends of runs that could not be written down yet.
-    owed: Vec<owed::Owed>,
+    owed: Owings,
     /// The file that was opened for writing.
     home: Option<open::Home>,
     /// Tells a run of before a reboot from one whose process id was given out again.
