@@ -17,6 +17,8 @@ use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 const FILE: &str = "config.toml";
 /// Chromium is looked for where programs are.
 const FOUND: &str = "auto";
+/// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
+const SHORTEST_LEASE: Span = Span::seconds(2);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -47,6 +49,17 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     pub alert: Settings,
     pub smtp: Smtp,
+    pub fleet: Fleet,
+}
+
+/// This daemon among those that share a PostgreSQL database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fleet {
+    /// `auto`: the machine's name, with a number for the state folder.
+    pub name: String,
+    /// A daemon that has not been heard of for so long is gone, and its tasks are the others'.
+    pub lease: Span,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +154,7 @@ impl Config {
             metrics: file.metrics,
             alert: file.alert,
             smtp: file.smtp,
+            fleet: file.fleet,
             state,
             file: whole,
         })
@@ -177,6 +191,7 @@ struct File {
     metrics: Option<SocketAddr>,
     alert: Settings,
     smtp: Smtp,
+    fleet: Fleet,
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
@@ -200,6 +215,7 @@ impl Default for File {
             metrics: None,
             alert: Settings::default(),
             smtp: Smtp::default(),
+            fleet: Fleet::default(),
             exec: BTreeMap::new(),
         }
     }
@@ -208,6 +224,12 @@ impl Default for File {
 impl Default for Dashboard {
     fn default() -> Dashboard {
         Dashboard { listen: SocketAddr::from(([127, 0, 0, 1], 8642)) }
+    }
+}
+
+impl Default for Fleet {
+    fn default() -> Fleet {
+        Fleet { name: FOUND.to_owned(), lease: Span::seconds(15) }
     }
 }
 
@@ -246,6 +268,16 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         return Err(source
             .problem_at_key(&["store"], message)
             .hint("write store = \"state/pieme.db\" or store = \"postgres://user@host/database\""));
+    }
+    let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
+    if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
+        return Err(
+            source.problem_at_key(&["fleet", "name"], "a daemon's name has letters, digits and signs, and no spaces")
+        );
+    }
+    if file.fleet.lease < SHORTEST_LEASE {
+        let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
+        return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
     for (key, number) in [("max_running", file.max_running), ("per_host", file.per_host)] {
         if number == 0 {

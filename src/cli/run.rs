@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
@@ -20,6 +21,9 @@ use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
 
 use super::{Complaint, Done, exit, out, task_folder, task_name};
+
+/// A run that is over is written down within this.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Run a task now and wait for its end
 #[derive(clap::Args)]
@@ -88,11 +92,19 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     store.interrupted(Utc::now())?;
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    // Where other daemons share the store: one more, for as long as this run may take.
+    let lease = folder.task.limits.timeout.0 + PATIENCE;
+    let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
+    if !alone && !store.claim(name)? {
+        store.leave()?;
+        return Err(Complaint::new(exit::TEMPORARY, format!("`{name}` is running on a daemon of the fleet")));
+    }
+    let keeper = Keeper::start(store).map_err(|error| failed(&error))?;
     let runner = Runner {
         config: Arc::new(config.clone()),
-        keeper: Keeper::start(store).map_err(|error| failed(&error))?,
+        keeper: keeper.clone(),
         spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
-        turns: Turns::new(config.per_host),
+        turns: Turns::new(config.per_host, None),
         board: Board::default(),
     };
     let (listener, mut lines) = mpsc::unbounded_channel();
@@ -119,9 +131,11 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         runner.run(Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop }).await?;
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
+    keeper.ask(|store| store.leave()).await?;
     match ended {
         Ended::Run(end) => Ok(end.verdict),
         Ended::SlotTaken => Err(Complaint::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
+        Ended::NotOurs => Err(Complaint::new(exit::TEMPORARY, "a daemon of the fleet has just begun it")),
     }
 }
 

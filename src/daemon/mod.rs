@@ -12,6 +12,8 @@ mod broker;
 mod courier;
 mod desk;
 mod figures;
+mod fleet;
+pub mod folders;
 pub mod gc;
 mod http;
 pub mod keeper;
@@ -50,6 +52,8 @@ pub enum Event {
     Ended(TaskName, Option<runner::End>),
     /// Rows were accepted, dropped or brought back at a person's word.
     Resorted(TaskName),
+    /// The other daemons that share the store were looked at.
+    Fleet(Result<Option<crate::store::Look>, crate::store::StoreError>),
     /// SIGHUP: look at everything again.
     Reload,
     /// SIGTERM or SIGINT: take no new work, let the children finish for a while.

@@ -43,6 +43,12 @@ pub enum StoreError {
     Away { at: PostgresAddress, why: String },
     #[error("the database at {at} lets us not in: {why}")]
     NotLetIn { at: PostgresAddress, why: String },
+    #[error(
+        "another daemon calls itself `{name}` and is alive ({home}); give this one a name of its own: [fleet] name = \"…\""
+    )]
+    NameTaken { name: String, home: String },
+    #[error("run {0} is not this daemon's any more: its lease ran out, and the others have recorded it as crash")]
+    Late(RunId),
     #[error("there is no run {0}")]
     NoSuchRun(RunId),
     #[error("run {0} has ended already")]

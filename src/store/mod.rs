@@ -11,6 +11,8 @@ mod task;
 mod letters;
 mod pages;
 mod care;
+mod fleet;
+mod folders;
 mod names;
 mod digest;
 mod stamp;
@@ -27,6 +29,8 @@ use std::ops::{Deref, DerefMut};
 
 pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
+pub use fleet::{Fleet, Look, Member};
+pub use folders::{FolderHead, Folders, SharedFile};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
 pub use rows::{Aside, Resort, Rows, Shown};
@@ -35,12 +39,12 @@ pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
-    Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+    Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Fleet + Folders + Send
 {
 }
 
 impl<T> Backend for T where
-    T: Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Send
+    T: Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Fleet + Folders + Send
 {
 }
 

@@ -34,8 +34,8 @@ impl Owings {
     ) -> Result<(), StoreError> {
         while let Some(owed) = self.0.pop() {
             match end(owed.run, &owed.verdict, owed.ended_at) {
-                // Ended already, or never begun: nothing is owed.
-                Ok(_) | Err(StoreError::RunEnded(_) | StoreError::NoSuchRun(_)) => {}
+                // Ended already, by others if need be, or never begun: nothing is owed.
+                Ok(_) | Err(StoreError::RunEnded(_) | StoreError::Late(_) | StoreError::NoSuchRun(_)) => {}
                 Err(error) => {
                     self.0.push(owed);
                     return Err(error);

@@ -15,6 +15,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod fleet;
 mod hostile;
 mod induce;
 mod json;

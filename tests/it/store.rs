@@ -14,6 +14,7 @@ macro_rules! on_both {
 
 mod aside;
 mod damage;
+mod fleet;
 mod gc;
 mod keys;
 mod publishing;

@@ -36,9 +36,10 @@ impl Letters for Postgres {
     }
 
     fn watched(&self, which: &Which) -> Result<Vec<Watched>, StoreError> {
-        let watched = "t.removed_at IS NULL AND t.name IN (SELECT task FROM _watched)";
+        let watched =
+            format!("t.removed_at IS NULL AND t.name IN (SELECT task FROM _watched) AND {}", self.ours("t.name"));
         let rows = match which {
-            Which::All => self.tasks_where(watched, &[])?,
+            Which::All => self.tasks_where(&watched, &[])?,
             Which::One(task) => self.tasks_where(&format!("{watched} AND t.name = $1"), &[&task.as_str()])?,
             Which::DueBefore(at) => self.tasks_where(&format!("{watched} AND t.next_due < $1"), &[at])?,
         };
@@ -70,13 +71,17 @@ impl Letters for Postgres {
     fn letters(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<Letter>, StoreError> {
         let sql = format!(
             "SELECT d.alert, d.task, d.target, a.notice, d.tries FROM _delivery d JOIN _alert a ON a.id = d.alert
-                 WHERE d.next_try <= $1 AND {FIRST_IN_LINE} ORDER BY d.alert, d.target LIMIT $2"
+                 WHERE d.next_try <= $1 AND {FIRST_IN_LINE} AND {} ORDER BY d.alert, d.target LIMIT $2",
+            self.ours("d.task")
         );
         self.session.rows(&sql, &[&now, &i64::try_from(most).unwrap_or(i64::MAX)])?.iter().map(letter).collect()
     }
 
     fn next_letter(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let sql = format!("SELECT min(d.next_try) FROM _delivery d WHERE d.next_try IS NOT NULL AND {FIRST_IN_LINE}");
+        let sql = format!(
+            "SELECT min(d.next_try) FROM _delivery d WHERE d.next_try IS NOT NULL AND {FIRST_IN_LINE} AND {}",
+            self.ours("d.task")
+        );
         self.session.row(&sql, &[])?.map_or(Ok(None), |row| get(&row, 0))
     }
 

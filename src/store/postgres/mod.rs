@@ -21,6 +21,8 @@ mod alerts;
 mod gc;
 mod rows;
 mod aside;
+mod fleet;
+mod folders;
 mod verify;
 mod alive;
 
@@ -29,13 +31,15 @@ use std::collections::HashMap;
 use session::Session;
 
 use super::owed::Owings;
-use super::{Keep, StoreError, digest, names, settle, stamp, stored};
+use super::{Keep, Member, StoreError, digest, names, settle, stamp, stored};
 use crate::model::RunId;
 
 /// The database, opened for writing or for reading.
 pub struct Postgres {
     session: Session,
     keep: Keep,
+    /// Whom this store acts for, among daemons that share it; none: a person's command.
+    member: Option<Member>,
     /// The rows of the runs that are going.
     staged: HashMap<RunId, stage::Staged>,
     /// Ends of runs that could not be written down yet.

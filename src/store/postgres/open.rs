@@ -27,6 +27,6 @@ impl Postgres {
 
     fn with(session: Session) -> Postgres {
         let (keep, boot) = (Keep::default(), stored::boot_id());
-        Postgres { session, keep, staged: HashMap::new(), owed: Owings::default(), boot }
+        Postgres { session, keep, member: None, staged: HashMap::new(), owed: Owings::default(), boot }
     }
 }

@@ -16,7 +16,7 @@ const LOOKS: u32 = 3;
 
 impl Ending for Postgres {
     fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
-        let task = runs::must_be_open(&self.session, run)?;
+        let task = runs::must_be_open(&self.session, self.member.as_ref(), run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
@@ -28,10 +28,10 @@ impl Ending for Postgres {
     }
 
     fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-        let open = runs::open(&self.session)?;
-        let verdict = Verdict::cut_short();
+        let open = runs::open(&self.session, self.member.as_ref())?;
         for (run, task) in &open {
-            self.end_run(*run, &verdict, now)?;
+            self.staged.remove(run);
+            self.bury_run(*run, task, now)?;
             self.sweep(task)?;
         }
         Ok(open)
@@ -69,7 +69,9 @@ impl Postgres {
             let mut verdict = believed.clone();
             let fate = fate(&mut verdict, &staged.batch, published.as_ref());
             let place = match fate {
-                Fate::Publish | Fate::SetAside => Some(staged.spill(&self.session, run, task, published.as_ref())?),
+                Fate::Publish | Fate::SetAside => {
+                    Some(staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?)
+                }
                 Fate::Confirm | Fate::Drop => None,
             };
             let end = End { run, task, staged, verdict: &verdict, fate, place, published: published.as_ref(), now };
@@ -89,7 +91,7 @@ impl Postgres {
         let session = &self.session;
         let tried = Cell::new(false);
         session.in_one(|| {
-            match runs::lock_open(session, end.run) {
+            match runs::lock_open(session, self.member.as_ref(), end.run) {
                 Err(StoreError::RunEnded(_)) if tried.get() => {
                     let recorded = self.run(end.run)?.and_then(|run| run.end).map(|(_, verdict)| verdict);
                     return Ok(recorded.map_or(Written::Done, Written::Before));
@@ -206,7 +208,7 @@ fn confirm(session: &Session, end: &End<'_>) -> Result<(), StoreError> {
 }
 
 /// What a run had written and nobody took over.
-fn drop_staged(session: &Session, run: RunId) -> Result<(), StoreError> {
+pub(super) fn drop_staged(session: &Session, run: RunId) -> Result<(), StoreError> {
     let sql = "UPDATE _generation SET state = 'old' WHERE run = $1 AND state = 'staging'";
     session.execute(sql, &[&run.to_string()])?;
     Ok(())

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 
 use super::session::get;
 use super::stored::{self, run_id};
-use super::{Keep, Postgres, Session, StoreError, settle, stamp};
+use super::{Keep, Member, Postgres, Session, StoreError, fleet, settle, stamp};
 use crate::model::{Figures, PastRun, RunId, TaskName, Verdict};
 use crate::store::batch::storable;
 use crate::store::{Begun, Ending, RunRow, RunStart, Runs};
@@ -19,13 +19,31 @@ impl Runs for Postgres {
         let session = &self.session;
         let (id, task, started) = (start.run.to_string(), start.task.as_str(), stamp::to_millis(start.started_at));
         let slot = start.slot.map(stamp::to_millis);
+        let (owner, fence) = (self.member.as_ref().map(|it| &it.name), self.member.as_ref().map(|it| it.fence));
         let begun = session.in_one(|| {
             let add = "INSERT INTO _task (name, added_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             session.execute(add, &[&task, &started])?;
+            // Held, so that nobody takes the task over before its run is there to be seen.
+            session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task])?;
+            if let Some(member) = &self.member
+                && !fleet::owns(session, member, &start.task)?
+            {
+                return Ok(Begun::NotOurs);
+            }
             session.execute(
-                "INSERT INTO _runs (id, task, slot, trigger, started, pid, boot) VALUES ($1, $2, $3, $4, $5, $6, $7)
-                 ON CONFLICT DO NOTHING",
-                &[&id, &task, &slot, &start.trigger.word(), &started, &start.pid.map(i64::from), &self.boot],
+                "INSERT INTO _runs (id, task, slot, trigger, started, pid, boot, owner, fence)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+                &[
+                    &id,
+                    &task,
+                    &slot,
+                    &start.trigger.word(),
+                    &started,
+                    &start.pid.map(i64::from),
+                    &self.boot,
+                    &owner,
+                    &fence,
+                ],
             )?;
             // There is one under this id: it is ours, of now or of a try that was as good as done.
             if session.number("SELECT count(*) FROM _runs WHERE id = $1", &[&id])? == 0 {
@@ -121,25 +139,34 @@ pub(super) fn read(row: &Row, from: usize) -> Result<RunRow, StoreError> {
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
 }
 
-/// The task of a run that has not ended.
-pub(super) fn must_be_open(session: &Session, run: RunId) -> Result<TaskName, StoreError> {
-    task_of_open(session, run, "SELECT task, ended IS NULL FROM _runs WHERE id = $1")
+/// The task of a run that has not ended, and that is still whose run it was.
+pub(super) fn must_be_open(session: &Session, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+    task_of_open(session, member, run, "")
 }
 
 /// The same, and nobody ends it until this transaction does.
-pub(super) fn lock_open(session: &Session, run: RunId) -> Result<TaskName, StoreError> {
-    task_of_open(session, run, "SELECT task, ended IS NULL FROM _runs WHERE id = $1 FOR UPDATE")
+pub(super) fn lock_open(session: &Session, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+    task_of_open(session, member, run, "FOR UPDATE OF r")
 }
 
-fn task_of_open(session: &Session, run: RunId, sql: &str) -> Result<TaskName, StoreError> {
-    let row = session.row(sql, &[&run.to_string()])?.ok_or(StoreError::NoSuchRun(run))?;
-    if get(&row, 1)? { stored::task_name(get(&row, 0)?) } else { Err(StoreError::RunEnded(run)) }
+fn task_of_open(session: &Session, member: Option<&Member>, run: RunId, lock: &str) -> Result<TaskName, StoreError> {
+    let sql = format!(
+        "SELECT r.task, r.ended IS NULL, r.owner IS NOT DISTINCT FROM $2, (SELECT fence FROM _member WHERE name = $2)
+         FROM _runs r WHERE r.id = $1 {lock}"
+    );
+    let row = session.row(&sql, &[&run.to_string(), &member.map(|it| &it.name)])?.ok_or(StoreError::NoSuchRun(run))?;
+    let is_late = !get::<bool>(&row, 2)? || get::<Option<i64>>(&row, 3)? != member.map(|it| it.fence);
+    match (is_late, get(&row, 1)?) {
+        (true, _) => Err(StoreError::Late(run)),
+        (false, false) => Err(StoreError::RunEnded(run)),
+        (false, true) => stored::task_name(get(&row, 0)?),
+    }
 }
 
-/// All runs that have not ended.
-pub(super) fn open(session: &Session) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-    let sql = "SELECT id, task FROM _runs WHERE ended IS NULL ORDER BY started, id";
-    let found = session.rows(sql, &[])?;
+/// Runs that have not ended and that this one, or the one of this name before it, has begun.
+pub(super) fn open(session: &Session, member: Option<&Member>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    let sql = "SELECT id, task FROM _runs WHERE ended IS NULL AND owner IS NOT DISTINCT FROM $1 ORDER BY started, id";
+    let found = session.rows(sql, &[&member.map(|it| &it.name)])?;
     found.iter().map(|row| Ok((run_id(get(row, 0)?)?, stored::task_name(get(row, 1)?)?))).collect()
 }
 

@@ -6,7 +6,8 @@ use super::{Session, StoreError};
 use crate::model::StoreAddress;
 
 /// A migration that was released is never edited; a change is a new one at the end.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE _task (
         name text PRIMARY KEY,
         title text,
@@ -124,7 +125,42 @@ pub(super) const MIGRATIONS: &[&str] = &["
     );
     CREATE INDEX _delivery_open ON _delivery (next_try) WHERE next_try IS NOT NULL;
     CREATE INDEX _delivery_line ON _delivery (task, target, alert) WHERE next_try IS NOT NULL;
-"];
+",
+    "
+    -- Daemons that share the database. What is written under a number that is no longer its own is refused.
+    CREATE TABLE _member (
+        name text PRIMARY KEY,
+        fence bigint NOT NULL,
+        home text NOT NULL,
+        until timestamptz NOT NULL
+    );
+    ALTER TABLE _task ADD COLUMN owner text;
+    ALTER TABLE _task ADD COLUMN owner_fence bigint;
+    ALTER TABLE _runs ADD COLUMN owner text;
+    ALTER TABLE _runs ADD COLUMN fence bigint;
+    CREATE INDEX _task_owner ON _task (owner, owner_fence);
+
+    -- When a host may be asked next, by whomever.
+    CREATE TABLE _host (
+        host text PRIMARY KEY,
+        free_at timestamptz NOT NULL
+    );
+
+    -- Task folders. A file without a body was deleted.
+    CREATE TABLE _folder (
+        task text PRIMARY KEY,
+        version bigint NOT NULL,
+        removed boolean NOT NULL
+    );
+    CREATE TABLE _file (
+        task text NOT NULL REFERENCES _folder (task),
+        path text NOT NULL,
+        body bytea,
+        changed_at timestamptz NOT NULL,
+        PRIMARY KEY (task, path)
+    );
+",
+];
 
 /// The format this program writes.
 fn known() -> i64 {

@@ -11,7 +11,7 @@ use super::names::{ColumnName, quoted, rows_table};
 use super::session::get;
 use super::settle::Generation;
 use super::view::{Type, column};
-use super::{Postgres, Session, StoreError, generation, runs, shape, stamp};
+use super::{Member, Postgres, Session, StoreError, generation, runs, shape, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
 use crate::store::batch::Batch;
@@ -54,14 +54,14 @@ impl Staging for Postgres {
         rows: &[Row],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        runs::must_be_open(&self.session, run)?;
+        runs::must_be_open(&self.session, self.member.as_ref(), run)?;
         let staged = self.staged.entry(run).or_default();
         let places = staged.batch.place(columns, key)?;
         for row in rows {
             staged.batch.take(row, &places, now.timestamp_millis());
             if staged.batch.is_full() {
                 let published = generation::published(&self.session, task)?;
-                staged.spill(&self.session, run, task, published.as_ref())?;
+                staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?;
             }
         }
         Ok(())
@@ -74,12 +74,12 @@ impl Staged {
     pub fn spill(
         &mut self,
         session: &Session,
-        run: RunId,
-        task: &TaskName,
+        member: Option<&Member>,
+        (run, task): (RunId, &TaskName),
         published: Option<&Generation>,
     ) -> Result<(i64, i64), StoreError> {
         let written = session.in_one(|| {
-            runs::must_be_open(session, run)?;
+            runs::must_be_open(session, member, run)?;
             let written = self.place(session, run, task)?;
             // An end that nobody heard of may have been written all the same.
             let unheard =

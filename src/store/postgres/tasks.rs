@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::session::{Values, get};
-use super::{Postgres, StoreError, runs, stamp, stored};
+use super::{Member, Postgres, StoreError, runs, stamp, stored};
 use crate::model::TaskName;
 use crate::store::batch::storable;
 use crate::store::{Seen, TaskRow, Tasks};
 
 impl Tasks for Postgres {
     fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
-        let found = self.session.rows("SELECT name FROM _task ORDER BY name", &[])?;
+        let sql = format!("SELECT name FROM _task WHERE {} ORDER BY name", self.ours("name"));
+        let found = self.session.rows(&sql, &[])?;
         found.iter().map(|row| stored::task_name(get(row, 0)?)).collect()
     }
 
@@ -90,12 +91,30 @@ impl Postgres {
     /// A value that is there already costs no write.
     fn set(&self, name: &TaskName, what: Setting, value: Values<'_>) -> Result<(), StoreError> {
         let sql = match what {
-            Setting::NextDue => "UPDATE _task SET next_due = $2 WHERE name = $1 AND next_due IS DISTINCT FROM $2",
-            Setting::Paused => "UPDATE _task SET paused = $2 WHERE name = $1 AND paused IS DISTINCT FROM $2",
-            Setting::Problem => "UPDATE _task SET problem = $2 WHERE name = $1 AND problem IS DISTINCT FROM $2",
+            // When it is due next, its daemon says; one that has lost it says nothing.
+            Setting::NextDue => format!(
+                "UPDATE _task SET next_due = $2 WHERE name = $1 AND next_due IS DISTINCT FROM $2 AND {}",
+                self.ours("name")
+            ),
+            Setting::Paused => "UPDATE _task SET paused = $2 WHERE name = $1 AND paused IS DISTINCT FROM $2".to_owned(),
+            Setting::Problem => {
+                "UPDATE _task SET problem = $2 WHERE name = $1 AND problem IS DISTINCT FROM $2".to_owned()
+            }
         };
-        self.session.execute(sql, &[&[&name.as_str() as _], value].concat())?;
+        self.session.execute(&sql, &[&[&name.as_str() as _], value].concat())?;
         Ok(())
+    }
+
+    /// Holds of a task that is this daemon's; of every task, for who is none. Only its daemon tells a task's people and looks
+    /// after its past.
+    pub(super) fn ours(&self, name: &str) -> String {
+        match &self.member {
+            None => "TRUE".to_owned(),
+            Some(Member { name: owner, fence, .. }) => {
+                let owner = owner.replace('\'', "''");
+                format!("{name} IN (SELECT name FROM _task WHERE owner = '{owner}' AND owner_fence = {fence})")
+            }
+        }
     }
 
     /// Those of them for which this holds of `_task` under the name `t`.

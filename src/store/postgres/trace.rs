@@ -10,7 +10,7 @@ impl Pages for Postgres {
     fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
         let (session, id) = (&self.session, run.to_string());
         session.in_one(|| {
-            runs::must_be_open(session, run)?;
+            runs::must_be_open(session, self.member.as_ref(), run)?;
             let written = session.number("SELECT count(*) FROM _trace WHERE run = $1", &[&id])?;
             for (number, line) in (written..MAX_TRACE_LINES).zip(lines) {
                 let text: String = line.text.chars().take(MAX_TRACE_CHARS).collect();
@@ -45,7 +45,7 @@ impl Pages for Postgres {
         if index >= most {
             return Ok(());
         }
-        let task = runs::must_be_open(&self.session, run)?;
+        let task = runs::must_be_open(&self.session, self.member.as_ref(), run)?;
         let meta = serde_json::to_string(meta).map_err(StoreError::value)?;
         self.session.execute(
             "INSERT INTO _pages (run, page, task, meta, body) VALUES ($1, $2, $3, $4, $5)

@@ -6,7 +6,11 @@ use chrono::{DateTime, Utc};
 
 use super::open::beside;
 use super::{Sqlite, StoreError, stamp};
-use crate::store::{Care, Keep};
+use crate::store::{Care, Fleet, Folders, Keep};
+
+/// A file has one writer, and shares nothing.
+impl Fleet for Sqlite {}
+impl Folders for Sqlite {}
 
 impl Care for Sqlite {
     fn set_keep(&mut self, keep: Keep) {
