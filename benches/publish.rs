@@ -1,8 +1,10 @@
 //! Publishing 500,000 rows of 569 bytes over as many that are published already, while four readers look up keys, beside
 //! the fastest way to get as many rows into SQLite: a fresh file, no journal, one transaction, the index last.
 //!
-//! `cargo bench --bench publish` prints the processor time of the writing thread, the size of the log, and what the readers
-//! saw. docs/benchmarks.md says what to make of it.
+//! Then as many of which one in fifty has changed, and as many that are all the same.
+//!
+//! `cargo bench --bench publish` prints the processor time of the writing thread, the bytes that it wrote, the size of the log,
+//! and what the readers saw. docs/benchmarks.md says what to make of it.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -39,11 +41,12 @@ fn main() {
 
 fn compare() {
     let fastest = (0..ROUNDS).map(|_| fastest()).min().expect("at least one round");
-    line("fresh file, no journal, index last", fastest, fastest);
+    line("fresh file, no journal, index last", fastest, fastest, None);
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let path = scratch.path().join("pieme.db");
     let mut store = Store::open(&path).expect("a new database");
-    line("pieme, the first time", publish(&mut store, 0), fastest);
+    let (first, first_bytes) = publish(&mut store, (0, 0), Publication::Changed);
+    line("pieme, the first time", first, fastest, Some(first_bytes));
     let readers: Vec<Child> = (0..READERS).map(|number| start_reader(&path, number)).collect();
     let (done, log) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|threads| {
@@ -54,9 +57,22 @@ fn compare() {
                 thread::park_timeout(Duration::from_millis(5));
             }
         });
-        let again = (1..=ROUNDS).map(|number| publish(&mut store, number)).min().expect("at least one round");
+        for (name, editions, cause) in [
+            ("pieme, all rows changed, four readers", [(1, 1), (2, 2), (3, 3)], Publication::Changed),
+            ("pieme, one of 50 changed, four readers", [(3, 4), (3, 5), (3, 6)], Publication::Changed),
+            ("pieme, none changed, four readers", [(3, 6), (3, 6), (3, 6)], Publication::Unchanged),
+        ] {
+            let goes = editions.map(|edition| publish(&mut store, edition, cause));
+            let (spent, bytes) = goes.into_iter().min().expect("at least one go");
+            line(name, spent, fastest, Some(bytes));
+            if cause == Publication::Unchanged {
+                println!(
+                    "unchanged: {:.2} % of the bytes of the first (must: 2)",
+                    bytes as f64 * 100.0 / first_bytes as f64
+                );
+            }
+        }
         done.store(true, Ordering::Relaxed);
-        line("pieme, over published rows, four readers", again, fastest);
     });
     let (looks, half) = readers.into_iter().map(end_reader).fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
     println!(
@@ -65,8 +81,15 @@ fn compare() {
     );
 }
 
-fn line(name: &str, cpu: Duration, fastest: Duration) {
-    println!("{name:<42} {:>7.2} s {:>6.2} x", cpu.as_secs_f64(), cpu.as_secs_f64() / fastest.as_secs_f64());
+fn line(name: &str, cpu: Duration, fastest: Duration, bytes: Option<u64>) {
+    let written = bytes.map_or(String::new(), |bytes| format!("{:>9.2} MB", bytes as f64 / 1e6));
+    println!("{name:<42} {:>7.2} s {:>6.2} x{written}", cpu.as_secs_f64(), cpu.as_secs_f64() / fastest.as_secs_f64());
+}
+
+/// Bytes that this process has given to the kernel to write; the readers are processes of their own.
+fn written() -> u64 {
+    let io = fs::read_to_string("/proc/self/io").expect("the kernel counts");
+    io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).expect("bytes written")
 }
 
 /// Processor time of this thread.
@@ -84,10 +107,13 @@ fn timed<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A page of rows of 569 bytes each; of 50 one is another than in the generation before.
-fn page(from: usize, generation: usize) -> Vec<Row> {
+/// Of which generation all rows are, and of which edition the prices of one row in 50.
+type Edition = (usize, usize);
+
+/// A page of rows of 569 bytes each.
+fn page(from: usize, (generation, prices): Edition) -> Vec<Row> {
     let row = |number: usize| {
-        let price = if number % 50 == generation % 50 { generation } else { 0 };
+        let price = if number % 50 == 7 { prices } else { 0 };
         let mut cells = vec![
             format!("item-{number:07}"),
             format!("{generation:02}"),
@@ -111,7 +137,7 @@ fn fastest() -> Duration {
     timed(&mut spent, || connection.execute_batch(sql)).expect("a table");
     let mut insert = connection.prepare("INSERT INTO rows VALUES (?1, ?2, ?3, ?4, ?5, ?6)").expect("a statement");
     for from in (0..ROWS).step_by(PAGE) {
-        let rows = page(from, 0);
+        let rows = page(from, (0, 0));
         timed(&mut spent, || {
             for Row { cells, .. } in &rows {
                 insert.execute(params![cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]]).expect("a row");
@@ -123,7 +149,8 @@ fn fastest() -> Duration {
 }
 
 /// One run, as the daemon makes it.
-fn publish(store: &mut Store, generation: usize) -> Duration {
+fn publish(store: &mut Store, edition: Edition, cause: Publication) -> (Duration, u64) {
+    let before = written();
     let (run, task) = (RunId::new(), TaskName::new("hotels").expect("a good name"));
     let started_at = Utc::now();
     let start = RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Schedule, started_at, pid: None };
@@ -131,14 +158,14 @@ fn publish(store: &mut Store, generation: usize) -> Duration {
     let mut spent = Duration::ZERO;
     timed(&mut spent, || store.begin_run(&start)).expect("a run");
     for from in (0..ROWS).step_by(PAGE) {
-        let rows = page(from, generation);
+        let rows = page(from, edition);
         timed(&mut spent, || store.stage_rows(run, &task, &columns, &key, &rows, Utc::now())).expect("staged");
     }
     let outcome = Outcome::Published(Publication::Changed);
     let verdict = Verdict { outcome, rows: ROWS as u64, ..Verdict::failed(Failure::Internal, "found") };
     let ended = timed(&mut spent, || store.end_run(run, &verdict, Utc::now())).expect("an end");
-    assert_eq!(ended.outcome, outcome);
-    spent
+    assert_eq!(ended.outcome, Outcome::Published(cause));
+    (spent, written() - before)
 }
 
 /// Keys of rows from all over the table; they are the same in every generation.

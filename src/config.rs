@@ -1,5 +1,6 @@
 //! EDGE: config.toml, what holds for all tasks. Relative paths are relative to the folder of config.toml.
 
+mod place;
 pub mod secrets;
 
 use std::collections::BTreeMap;
@@ -9,10 +10,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::alert::{Settings, Smtp};
 use crate::model::{AddressError, PostgresAddress, Span, StoreAddress};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
+
+pub use place::Place;
 
 const FILE: &str = "config.toml";
 /// Chromium is looked for where programs are.
@@ -42,7 +46,7 @@ pub struct Config {
     /// How long running tasks may go on after SIGTERM.
     pub stop_grace: Span,
     pub log: Log,
-    pub dashboard: Dashboard,
+    pub web: Web,
     pub pages: Pages,
     pub keep: Keep,
     /// Where figures and health are served; none: they are not.
@@ -79,11 +83,23 @@ pub enum LogFormat {
     Journal,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The dashboard, and the search page alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Web {
+    pub at: Place,
+    /// Where the search page is served alone, to everybody who can reach it.
+    pub search: Place,
+    /// The names that it may be asked for by, beside those of loopback: of a server that stands before it.
+    pub hosts: Vec<String>,
+    /// What a password is compared with, once `pieme web password` has written it.
+    pub password: PathBuf,
+}
+
+/// Where the dashboard stood in config.toml before there was one; such files are still read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Dashboard {
-    /// Accepted; there is no dashboard in this version.
-    pub listen: SocketAddr,
+struct Dashboard {
+    listen: Option<SocketAddr>,
 }
 
 /// How many raw pages are kept beside the rows.
@@ -129,6 +145,7 @@ impl Config {
         let mut file: File = source.parse()?;
         check(&source, &file)?;
         file.alert.exec.append(&mut file.exec);
+        file.alert.dashboard = file.web_url.take();
         // `config.toml` alone has an empty parent, which is the current folder.
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = whole.parent().unwrap_or(Path::new("/"));
@@ -148,7 +165,12 @@ impl Config {
             per_host: file.per_host,
             stop_grace: file.stop_grace,
             log: file.log,
-            dashboard: file.dashboard,
+            web: Web {
+                at: file.web.or(file.dashboard.listen.map(Place::Tcp)).unwrap_or_default().beside(folder),
+                search: file.search.beside(folder),
+                hosts: file.web_hosts,
+                password: state.join("web-password"),
+            },
             pages: file.pages,
             keep: file.keep,
             metrics: file.metrics,
@@ -185,7 +207,12 @@ struct File {
     per_host: u32,
     stop_grace: Span,
     log: Log,
-    dashboard: Dashboard,
+    /// Absent: [`Place::default`].
+    web: Option<Place>,
+    search: Place,
+    web_hosts: Vec<String>,
+    /// Where people reach the dashboard: alerts link to it.
+    web_url: Option<Url>,
     pages: Pages,
     keep: Keep,
     metrics: Option<SocketAddr>,
@@ -195,6 +222,8 @@ struct File {
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
+    #[serde(skip_serializing)]
+    dashboard: Dashboard,
 }
 
 impl Default for File {
@@ -209,7 +238,10 @@ impl Default for File {
             per_host: 1,
             stop_grace: Span::seconds(30),
             log: Log::default(),
-            dashboard: Dashboard::default(),
+            web: None,
+            search: Place::Off,
+            web_hosts: Vec::new(),
+            web_url: None,
             pages: Pages::default(),
             keep: Keep::default(),
             metrics: None,
@@ -217,13 +249,8 @@ impl Default for File {
             smtp: Smtp::default(),
             fleet: Fleet::default(),
             exec: BTreeMap::new(),
+            dashboard: Dashboard::default(),
         }
-    }
-}
-
-impl Default for Dashboard {
-    fn default() -> Dashboard {
-        Dashboard { listen: SocketAddr::from(([127, 0, 0, 1], 8642)) }
     }
 }
 
@@ -279,6 +306,11 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
+    if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
+        return Err(source
+            .problem_at_key(&["web_url"], "people reach the dashboard by http:// or https://")
+            .hint("write web_url = \"https://pieme.example.org/\", or leave it out"));
+    }
     for (key, number) in [("max_running", file.max_running), ("per_host", file.per_host)] {
         if number == 0 {
             return Err(source.problem_at_key(&[key], format!("with {key} = 0 no task would ever run")));
@@ -331,11 +363,12 @@ mod tests {
         let text = include_str!("../config.toml");
         let shipped: File = toml::from_str(text).expect("our own file");
         let store = Some("state/pieme.db".to_owned());
-        assert_eq!(shipped, File { store, ..File::default() });
+        assert_eq!(shipped, File { store, web: Some(Place::default()), ..File::default() });
         let empty: File = toml::from_str("").expect("every key has a default");
         assert_eq!(empty, File::default());
         // Complete: every key that there is stands in it.
-        let keys = toml::Table::try_from(File { store: Some(String::new()), ..File::default() }).expect("plain data");
+        let keys = toml::Table::try_from(File { store: Some(String::new()), web: Some(Place::Off), ..File::default() })
+            .expect("plain data");
         for (name, value) in &keys {
             let tables = value.as_table().into_iter().flat_map(|table| table.iter());
             let inner = tables.filter(|(_, value)| !value.is_table()).map(|(key, _)| key);
@@ -344,7 +377,7 @@ mod tests {
             }
         }
         assert!(text.contains("\n[alert.exec]\n"));
-        for key in ["metrics", "signed_with", "link", "port", "username", "password"] {
+        for key in ["metrics", "web_url", "signed_with", "link", "port", "username", "password"] {
             assert!(text.contains(&format!("\n# {key} = ")), "{key}, which has no default");
         }
     }

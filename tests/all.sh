@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium)
+needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium npm:npm)
 install() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -34,6 +34,12 @@ if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
   python3 -m venv "$apps"
   "$apps/bin/pip" install --quiet --disable-pip-version-check -r tests/apps/requirements.txt
   cp tests/apps/requirements.txt "$apps/requirements.txt"
+fi
+
+# What finds faults of a page for people who cannot see it.
+if [ ! -e target/axe/axe.min.js ]; then
+  mkdir -p target/axe
+  (cd target/axe && npm pack --silent axe-core@4.14.0 && tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js)
 fi
 
 cargo fmt --check

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::notice::{Kind, Notice};
 use crate::judge::{self, Standing};
 use crate::model::task::Alert;
-use crate::model::{Emptiness, Outcome, PastRun, Quarantine, RunId, State, TaskName};
+use crate::model::{Counts, Emptiness, Outcome, PastRun, Quarantine, RunId, State, TaskName};
 
 /// Of what strangers' pages and files say, this much goes into an alert.
 const MOST_CHARS: usize = 1_000;
@@ -28,6 +28,8 @@ pub struct Look {
     pub fails: u32,
     pub failing_since: Option<DateTime<Utc>>,
     pub rows: Option<u64>,
+    /// What the last run has changed in them, where it was compared.
+    pub changes: Option<Counts>,
     pub last_ok: Option<DateTime<Utc>>,
 }
 
@@ -160,6 +162,7 @@ fn notice(look: &Look, kind: Kind, state: State, since: Option<DateTime<Utc>>, i
         since,
         fails: look.fails,
         rows: look.rows,
+        changes: look.changes.filter(|_| kind == Kind::Changed),
         similarity: verdict.and_then(|it| it.similarity),
         last_ok: look.last_ok,
         run: last_run.map(|run| run.run),

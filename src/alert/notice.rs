@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::model::task::AlertOn;
-use crate::model::{RunId, State, TaskName};
+use crate::model::{Counts, RunId, State, TaskName};
 
 /// What an alert is about: the words of `alert.on`, and a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,9 @@ pub struct Notice {
     pub fails: u32,
     /// Rows that are published now.
     pub rows: Option<u64>,
+    /// What the last run has changed in them, where it was compared.
+    #[serde(default)]
+    pub changes: Option<Counts>,
     pub similarity: Option<f64>,
     /// When they were last seen to be right.
     pub last_ok: Option<DateTime<Utc>>,
@@ -95,6 +98,7 @@ impl Notice {
             since: None,
             fails: 0,
             rows: None,
+            changes: None,
             similarity: None,
             last_ok: None,
             run: None,

@@ -13,9 +13,10 @@ pub fn subject(notice: &Notice) -> String {
         Kind::NeedsLabel => format!("{task} needs a look: {}", notice.cause.as_deref().unwrap_or("label")),
         Kind::Recovered => format!("{task} is well again"),
         Kind::Overdue => format!("{task} is overdue"),
-        Kind::Changed => match notice.rows {
-            Some(rows) => format!("{task} has changed: {rows} rows"),
-            None => format!("{task} has changed"),
+        Kind::Changed => match (notice.changes, notice.rows) {
+            (Some(changes), _) => format!("{task} has changed: {changes}"),
+            (None, Some(rows)) => format!("{task} has changed: {rows} rows"),
+            (None, None) => format!("{task} has changed"),
         },
         Kind::Test => format!("{task}: a test"),
     }
@@ -76,7 +77,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::model::{State, TaskName};
+    use crate::model::{Counts, State, TaskName};
 
     #[test]
     fn an_alert_says_what_since_when_how_old_and_what_to_type() {
@@ -103,6 +104,9 @@ mod tests {
         );
         let well = Notice { kind: Kind::Recovered, state: State::Ok, advice: String::new(), ..notice };
         assert_eq!(subject(&well), "hotels is well again");
+        let changes = Some(Counts { added: 2, changed: 14, removed: 1 });
+        let changed = Notice { kind: Kind::Changed, changes, ..well.clone() };
+        assert_eq!(subject(&changed), "hotels has changed: 2 added, 14 changed, 1 removed");
         assert!(text(&well).contains("It was in trouble since 2027-01-15 02:00 UTC"), "{}", text(&well));
     }
 }

@@ -56,6 +56,8 @@ const CONFIG: &str = "\
 # Written by `pieme demo`. Every other setting has its default; see config.toml of the project.
 tasks = \"tasks\"
 state = \"state\"
+# Any port that is free.
+web = \"127.0.0.1:0\"
 ";
 
 pub fn run(args: Args) -> u8 {

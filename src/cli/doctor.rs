@@ -54,6 +54,7 @@ pub fn run(config: &Config, args: Args) -> Done {
     found.extend(seal_of_runs());
     found.push(service(config));
     found.push(store(config));
+    found.extend(index(config));
     found.push(room(&config.state));
     found.extend(tasks(config));
     found.extend(alerts(config));
@@ -120,6 +121,21 @@ fn store(config: &Config) -> Finding {
         Ok(Some(None)) => good("store", format!("{at} answers, and the rows are as they were published")),
         Err(error) => bad("store", error.to_string()),
     }
+}
+
+/// Whether searches find all that is published.
+fn index(config: &Config) -> Option<Finding> {
+    let behind = Store::open_reader(&config.store).and_then(|store| store.unindexed()).ok()?;
+    let rows: u64 = behind.iter().map(|(_, rows)| rows).sum();
+    Some(match behind.len() {
+        0 => good("search", "all published rows are in the index"),
+        tasks => note(
+            "search",
+            format!(
+                "{tasks} tasks with {rows} rows are not all in the index; the daemon or the next `pieme run` sees to it"
+            ),
+        ),
+    })
 }
 
 fn room(state: &Path) -> Finding {

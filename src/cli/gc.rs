@@ -14,7 +14,7 @@ use super::{Complaint, Done, exit, out};
 #[derive(clap::Args)]
 #[command(
     long_about = "Remove what is not kept any longer: old runs, traces, pages, and rows that were kept aside, as [keep] and \
-                  [pages] of config.toml say. Published rows always stay. The daemon does the same once a day.",
+                  [pages] of config.toml say, and changes that are older than `data.history` of their task. Published rows always stay. The daemon does the same once a day.",
     after_help = "Examples:\n  pieme gc --dry-run\n  pieme gc --json | jq .page_bytes"
 )]
 pub struct Args {
@@ -79,8 +79,11 @@ async fn from_here(config: &Config, dry_run: bool) -> Result<Collected, Complain
 }
 
 fn in_words(collected: &Collected, dry_run: bool) -> String {
-    let Collected { runs, trace_lines, pages, page_bytes, generations } = collected;
+    let Collected { runs, trace_lines, pages, page_bytes, generations, changes } = collected;
     let done = if dry_run { "would remove" } else { "removed" };
     let kilobytes = page_bytes.div_ceil(1_000);
-    format!("{done} {runs} runs, {trace_lines} trace lines, {pages} pages ({kilobytes} kB), {generations} sets of rows")
+    format!(
+        "{done} {runs} runs, {trace_lines} trace lines, {pages} pages ({kilobytes} kB), {generations} sets of rows, \
+         {changes} entries of history"
+    )
 }

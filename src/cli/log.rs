@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::model::{PageMeta, PastRun, RunId, TaskName, TraceLine};
+use crate::show::verdict::{self, LOOKED_THROUGH};
 use crate::store::Store;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
@@ -43,8 +44,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs that are looked through for one that is named or has pages.
-const LOOKED_THROUGH: u32 = 1_000;
 /// A page is not larger than a run may fetch, which a person may set; a stranger's compressed bytes could be.
 const MAX_UNPACKED: usize = 256 << 20;
 
@@ -94,7 +93,7 @@ pub fn run(config: &Config, args: Args) -> Done {
 
 /// The run whose id begins so.
 pub fn named(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Complaint> {
-    let mut found = store.past(name, LOOKED_THROUGH)?.into_iter().filter(|run| run.run.to_string().starts_with(id));
+    let mut found = verdict::named(store, name, id)?.into_iter();
     let first = found.next().ok_or_else(|| {
         Complaint::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
     })?;

@@ -5,14 +5,18 @@ mod alert;
 mod candidates;
 mod curl2robot;
 pub mod demo;
+mod diff;
 mod doctor;
 mod drafted;
+mod duplicates;
 mod exit;
 mod explain;
+mod export;
 mod extract;
 mod forms;
 mod gc;
 mod har2robot;
+mod history;
 mod label;
 mod learn;
 mod log;
@@ -27,11 +31,14 @@ mod resume;
 mod rollback;
 mod run;
 mod said;
+mod search;
 pub mod service;
+mod since;
 mod status;
 mod step;
 mod test;
 mod validate;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,6 +60,9 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
+  pieme export hotels -o h.parquet the same for other programs
+  pieme diff hotels                what the last change has changed
+  pieme search halifax bar*        words in all published rows
   pieme alert test hotels          try where its alerts go
   pieme pager page.html --url U    where the list on a saved page goes on
 
@@ -82,6 +92,11 @@ enum Verb {
     Step(step::Args),
     Label(label::Args),
     Records(records::Args),
+    Export(export::Args),
+    Diff(diff::Args),
+    History(history::Args),
+    Duplicates(duplicates::Args),
+    Search(search::Args),
     Log(log::Args),
     Alert(alert::Args),
     Validate(validate::Args),
@@ -96,6 +111,7 @@ enum Verb {
     Forms(forms::Args),
     Curl2robot(curl2robot::Args),
     Har2robot(har2robot::Args),
+    Web(web::Args),
 }
 
 /// The `pieme` program.
@@ -114,6 +130,11 @@ pub fn main() -> ExitCode {
         Verb::Step(args) => with_config(config, |it| step::run(it, args)),
         Verb::Label(args) => with_config(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
+        Verb::Export(args) => with_config(config, |it| export::run(it, args)),
+        Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
+        Verb::History(args) => with_config(config, |it| history::run(it, args)),
+        Verb::Duplicates(args) => with_config(config, |it| duplicates::run(it, args)),
+        Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
@@ -128,6 +149,7 @@ pub fn main() -> ExitCode {
         Verb::Forms(args) => forms::run(args),
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
+        Verb::Web(args) => with_config(config, |it| web::run(it, args)),
     };
     ExitCode::from(code)
 }

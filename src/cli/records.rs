@@ -1,8 +1,8 @@
 //! `pieme records`: the published rows of a task.
 
-mod values;
-
 use crate::config::Config;
+use crate::model::TaskName;
+use crate::show::values;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
 
@@ -39,25 +39,13 @@ pub fn run(config: &Config, args: Args) -> Done {
         let rows = run.map(|run| store.quarantined_rows(run, limit, 0)).transpose()?.flatten();
         (rows, format!("`{name}` has no rows that were kept aside"))
     } else {
-        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
-        (store.published(&name, limit, 0)?, sentence)
+        (store.published(&name, limit, 0)?, none_published(&name))
     };
     let Some(published) = rows else {
         return Err(Complaint::new(exit::FAILED, sentence));
     };
     if args.json {
-        let mut document = serde_json::json!({
-            "task": name,
-            "run": published.run,
-            "columns": published.table.columns,
-            "records": published.table.records(),
-        });
-        if !published.values.is_empty() {
-            document["types"] = values::types(&published);
-            document["values"] = values::json(&published);
-            document["unread"] = values::unread(&published);
-        }
-        out::json(&document);
+        out::json(&values::document(&name, &published));
         return Ok(exit::DONE);
     }
     let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();
@@ -69,4 +57,8 @@ pub fn run(config: &Config, args: Args) -> Done {
     }
     out::say(table);
     Ok(exit::DONE)
+}
+
+pub fn none_published(task: &TaskName) -> String {
+    format!("`{task}` has no published rows yet; `pieme status {task}` says why")
 }

@@ -6,11 +6,12 @@ use chrono::Utc;
 
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::indexer;
 use crate::daemon::lock::StateLock;
 use crate::model::{TaskName, Verdict};
-use crate::store::{Resort, Store};
+use crate::store::{Resort, Store, StoreError};
 
-use super::{Complaint, exit};
+use super::{Complaint, exit, out};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -21,7 +22,10 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
         let _lock = StateLock::take(&config.lock()).map_err(|it| Complaint::new(exit::TEMPORARY, it.to_string()))?;
         let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
         let key = folder.map(|it| it.task.data.key).unwrap_or_default();
-        return Ok(Store::open(&config.store)?.resort(name, what, &key, Utc::now())?);
+        let mut store = Store::open(&config.store)?;
+        let verdict = store.resort(name, what, &key, Utc::now())?;
+        indexer::catch_up(&mut store, name).unwrap_or_else(|error| not_indexed(&error));
+        return Ok(verdict);
     }
     let socket = config.control_socket();
     let silent = |error: &dyn std::fmt::Display| {
@@ -40,4 +44,9 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
     })
     .map_err(|error| silent(&error))?;
     answer
+}
+
+/// The rows are published all the same.
+pub fn not_indexed(error: &StoreError) {
+    out::note(format!("pieme: the index of words is behind: {error}; the next run brings it up to date"));
 }

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::gc;
+use crate::daemon::indexer;
 use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
 use crate::daemon::progress::Board;
@@ -20,6 +21,7 @@ use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
 
+use super::resort::not_indexed;
 use super::{Complaint, Done, exit, out, task_folder, task_name};
 
 /// A run that is over is written down within this.
@@ -92,6 +94,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     store.interrupted(Utc::now())?;
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    store.keep_history(&[(name.clone(), folder.task.data.history)])?;
     // Where other daemons share the store: one more, for as long as this run may take.
     let lease = folder.task.limits.timeout.0 + PATIENCE;
     let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
@@ -129,6 +132,7 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     });
     let ended =
         runner.run(Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop }).await?;
+    indexer::follow_all(&runner.keeper).await.unwrap_or_else(|error| not_indexed(&error));
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
     keeper.ask(|store| store.leave()).await?;

@@ -8,6 +8,7 @@ use clap::Parser;
 use crate::config::Config;
 use crate::daemon::{self, DaemonError, log};
 use crate::store::StoreError;
+use crate::web;
 
 use super::{Complaint, Done, exit, settle};
 
@@ -41,7 +42,7 @@ fn run(args: Args) -> Done {
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
-    runtime.block_on(daemon::run(config, PathBuf::from(ITSELF))).map_err(|error| {
+    runtime.block_on(daemon::run(config, PathBuf::from(ITSELF), web::open)).map_err(|error| {
         let code = match &error {
             DaemonError::Lock(_) | DaemonError::Store(StoreError::Busy(_) | StoreError::Away { .. }) => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,

@@ -2,9 +2,7 @@
 
 mod check;
 mod full;
-mod lines;
 mod table;
-mod times;
 mod watch;
 
 use std::path::Path;
@@ -16,9 +14,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
+use crate::show::{Line, lines};
 use crate::store::Store;
 
-use self::lines::Line;
 use super::{Complaint, Done, exit, out, settle, task_name};
 
 const NOTES: &str = "\

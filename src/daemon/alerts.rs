@@ -109,14 +109,15 @@ fn decide(
     Ok(alert::decide(wanted, &look, said, id, now))
 }
 
-/// The list of all tasks comes without the figures of their runs. A good run that nobody has looked at yet may have news in
-/// them.
+/// The list of all tasks comes without the figures of their runs, and without what they changed. A good run that nobody has
+/// looked at yet may have news in them.
 fn with_figures(store: &Store, look: &mut Look, said: &Said) -> Result<(), StoreError> {
     let is_new = |run: &&mut PastRun| run.verdict.outcome.is_published() && Some(run.run) != said.changed;
     if let Some(last) = look.standing.last_run.as_mut().filter(is_new)
         && let Some((_, verdict)) = store.run(last.run)?.and_then(|run| run.end)
     {
         last.verdict.figures = verdict.figures;
+        look.changes = store.change_of(last.run)?.and_then(|change| change.compared());
     }
     Ok(())
 }
@@ -138,12 +139,13 @@ fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {
         fails: row.fails_in_a_row,
         failing_since: None,
         rows: row.published_rows,
+        changes: None,
         last_ok: row.last_ok,
     }
 }
 
 fn outgoing(settings: &Settings, wanted: &Alert, mut notice: Notice) -> Outgoing {
-    notice.link = settings.link_to(notice.task.as_str());
+    notice.link = settings.link_for(&notice);
     tracing::warn!(task = %notice.task, kind = notice.kind.word(), id = %notice.id, "alert: {}", alert::subject(&notice));
     let json = serde_json::to_string(&notice).unwrap_or_default();
     Outgoing { id: notice.id.to_string(), json, targets: wanted.urls.clone() }

@@ -2,9 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::{Query, Request, State};
@@ -12,26 +10,23 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::serve::Listener;
 use axum::{Json, Router};
 use chrono::Utc;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::store::{Store, StoreError};
 
+use super::connections::Few;
 use super::figures::{Figures, Page, print_tasks};
 use super::keeper::Keeper;
 
 /// Connections at the same time; whoever comes later waits.
 const MOST_CONNECTIONS: usize = 32;
-/// A connection that lasts longer is slow, or forgotten; Prometheus opens another.
-const LONGEST: Duration = Duration::from_secs(60);
 /// The loop may be busy with ten thousand folders for some seconds.
 const MOST_LAG: Duration = Duration::from_secs(15);
 /// A write to the store takes milliseconds, or waits for a long publication.
@@ -67,8 +62,7 @@ pub async fn listen(
         .route("/healthz", get(health))
         .layer(middleware::from_fn_with_state(Arc::clone(&desk), known_host))
         .with_state(desk);
-    let few = Few { listener, room: Arc::new(Semaphore::new(MOST_CONNECTIONS)) };
-    tokio::spawn(async move { axum::serve(few, router).await });
+    tokio::spawn(async move { axum::serve(Few::new(listener, MOST_CONNECTIONS), router).await });
     Ok(at)
 }
 
@@ -80,7 +74,8 @@ async fn known_host(State(desk): State<Arc<Desk>>, request: Request, next: Next)
     next.run(request).await
 }
 
-fn is_loopback(headers: &HeaderMap) -> bool {
+/// Is it asked for by a name of loopback?
+pub fn is_loopback(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let address = host.parse::<SocketAddr>().map(|it| it.ip()).or_else(|_| host.trim_matches(['[', ']']).parse());
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -154,77 +149,6 @@ impl Desk {
         };
         *last = Some((Instant::now(), found.clone()));
         found
-    }
-}
-
-/// Takes a connection only when there is room for it.
-struct Few {
-    listener: TcpListener,
-    room: Arc<Semaphore>,
-}
-
-impl Listener for Few {
-    type Io = Brief;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Brief, SocketAddr) {
-        loop {
-            let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
-            match self.listener.accept().await {
-                Ok((stream, address)) => {
-                    return (Brief { stream, until: Box::pin(sleep(LONGEST)), _permit: permit }, address);
-                }
-                // No descriptors left: later there may be.
-                Err(_) => sleep(Duration::from_secs(1)).await,
-            }
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-}
-
-/// A connection that ends after a while, however slow the other side is.
-struct Brief {
-    stream: TcpStream,
-    until: Pin<Box<Sleep>>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Brief {
-    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        self.until.as_mut().poll(context).is_ready()
-    }
-}
-
-impl AsyncRead for Brief {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.is_over(context) {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Brief {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.is_over(context) {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

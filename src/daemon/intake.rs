@@ -7,7 +7,7 @@ use chrono::Utc;
 use tokio::time::Instant;
 
 use crate::due;
-use crate::model::TaskName;
+use crate::model::{Span, TaskName};
 use crate::store::{Seen, StoreError, TaskRow, Trigger};
 use crate::taskdir::{Change, Shelf};
 
@@ -48,7 +48,13 @@ impl Service {
         changes.retain(|change| !gone.contains(change));
         changes.extend(gone);
         let seen: Vec<Seen> = changes.iter().filter_map(|change| self.seen(change)).collect();
-        self.runner.keeper.ask(move |store| store.note_seen(&seen, Utc::now())).await?;
+        let kept = changes.iter().map(Change::name).filter_map(|name| Some((name.clone(), self.folder(name)?)));
+        let kept: Vec<(TaskName, Span)> = kept.map(|(name, folder)| (name, folder.task.data.history)).collect();
+        let noted = self.runner.keeper.ask(move |store| {
+            store.note_seen(&seen, Utc::now())?;
+            store.keep_history(&kept)
+        });
+        noted.await?;
         self.watch(&changes).await?;
         for change in changes {
             match change {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc;
 use std::thread;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::store::Store;
 
@@ -14,23 +14,31 @@ type Job = Box<dyn FnOnce(&mut Store) + Send>;
 #[derive(Clone)]
 pub struct Keeper {
     jobs: mpsc::Sender<Job>,
+    /// How many jobs were done: who shows something of the store looks again when it moves.
+    done: watch::Receiver<u64>,
 }
 
 impl Keeper {
     pub fn start(mut store: Store) -> io::Result<Keeper> {
         let (jobs, inbox) = mpsc::channel::<Job>();
+        let (count, done) = watch::channel(0);
         thread::Builder::new().name("store".to_owned()).spawn(move || {
             for job in inbox {
                 job(&mut store);
+                count.send_modify(|done| *done += 1);
             }
         })?;
-        Ok(Keeper { jobs })
+        Ok(Keeper { jobs, done })
     }
 
     pub async fn ask<T: Send + 'static>(&self, work: impl FnOnce(&mut Store) -> T + Send + 'static) -> T {
         let (answer, answered) = oneshot::channel();
         self.send(Box::new(move |store| drop(answer.send(work(store)))));
         answered.await.expect("the store's thread answers every job")
+    }
+
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.done.clone()
     }
 
     /// As [`Keeper::ask`], from a thread that may block.

@@ -59,7 +59,7 @@ pub struct Order {
 /// How an order ended.
 #[derive(Debug)]
 pub enum Ended {
-    Run(End),
+    Run(Box<End>),
     /// Somebody has run this slot already.
     SlotTaken,
     /// The task has become another daemon's.
@@ -114,8 +114,8 @@ impl Runner {
         let found = self.mend(&folder, run, &mut end.verdict, stop.clone()).await;
         let end = self.ended(&folder, run, end).await;
         match found.filter(|found| found.is_taken(&folder, &end.verdict)) {
-            Some(found) => Ok(Ended::Run(self.run_mended(&folder, found, end, listener, stop).await?)),
-            None => Ok(Ended::Run(end)),
+            Some(found) => Ok(Ended::Run(Box::new(self.run_mended(&folder, found, end, listener, stop).await?))),
+            None => Ok(Ended::Run(Box::new(end))),
         }
     }
 
@@ -141,7 +141,11 @@ impl Runner {
     }
 
     /// The order for the child, and a folder that is there for as long as it runs.
-    async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<(Assignment, Option<Scratch>), Verdict> {
+    pub(super) async fn assignment(
+        &self,
+        folder: &TaskFolder,
+        run: RunId,
+    ) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
         let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
         let labels = taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?;
@@ -171,7 +175,8 @@ impl Runner {
             scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
-            mend: None,
+            stepwise: false,
+            still: None,
         };
         Ok((assignment, scratch))
     }

@@ -21,8 +21,10 @@ use super::agenda::{Agenda, Waiting};
 use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
+use super::door::Door;
 use super::figures::Figures;
 use super::fleet::{Fleet, Share};
+use super::indexer::Indexer;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
 use super::progress::Board;
@@ -56,8 +58,9 @@ pub enum DaemonError {
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
 }
 
-/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run.
-pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
+/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run; `front` is
+/// given the door once the task folders are read.
+pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> Result<(), DaemonError> {
     let io_error = |what: &str| {
         let what = what.to_owned();
         move |source| DaemonError::Io { what, source }
@@ -105,6 +108,7 @@ pub async fn run(config: Config, program: PathBuf) -> Result<(), DaemonError> {
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
         tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
     }
+    front(Door::new(service.runner.clone(), service.events.clone()));
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
@@ -122,6 +126,7 @@ pub(super) struct Service {
     pub(super) runner: Runner,
     pub(super) events: mpsc::Sender<Event>,
     pub(super) courier: Courier,
+    indexer: Indexer,
     figures: Arc<Figures>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
@@ -163,6 +168,7 @@ impl Service {
         Service {
             shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
             config,
+            indexer: Indexer::start(runner.keeper.clone()),
             runner,
             events,
             courier,
@@ -254,7 +260,10 @@ impl Service {
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
-            Event::Resorted(task) => self.look_for_news(Which::One(task)),
+            Event::Resorted(task) => {
+                self.indexer.published(task.clone());
+                self.look_for_news(Which::One(task));
+            }
             Event::Fleet(look) => self.looked_round(look).await?,
             Event::Stop => self.stop(),
         }
@@ -366,7 +375,7 @@ impl Service {
         tokio::spawn(async move {
             let began = Instant::now();
             let end = match runner.run(order).await {
-                Ok(Ended::Run(end)) => Some(end),
+                Ok(Ended::Run(end)) => Some(*end),
                 Ok(Ended::SlotTaken | Ended::NotOurs) => None,
                 Err(error) => {
                     tracing::error!(task = %waiting.name, "the run could not be begun: {error}");
@@ -401,6 +410,7 @@ impl Service {
 
     async fn ended(&mut self, name: TaskName, end: Option<End>) -> Result<(), StoreError> {
         self.agenda.ended(&name);
+        self.indexer.published(name.clone());
         self.look_for_news(Which::One(name.clone()));
         for reply in self.hearing.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {

@@ -10,6 +10,7 @@ mod date;
 mod web;
 mod truth;
 pub mod infer;
+pub mod likeness;
 
 use std::borrow::Cow;
 

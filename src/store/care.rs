@@ -11,6 +11,9 @@ use crate::model::{Span, TaskName};
 /// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
 pub(super) const RUNS_A_STEP: u32 = 200;
 
+/// Records of history that one step removes, on the same guess.
+pub(super) const RECORDS_A_STEP: u32 = 5_000;
+
 /// How much is kept of what is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
@@ -56,6 +59,8 @@ pub struct Collected {
     pub page_bytes: u64,
     /// Sets of rows that were kept aside, or were published before the last ones.
     pub generations: u64,
+    /// Records that history had something of, and publications.
+    pub changes: u64,
 }
 
 impl Collected {
@@ -71,6 +76,7 @@ impl AddAssign for Collected {
         self.pages += more.pages;
         self.page_bytes += more.page_bytes;
         self.generations += more.generations;
+        self.changes += more.changes;
     }
 }
 

@@ -23,6 +23,11 @@ pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u
     hasher.finish128().as_u128()
 }
 
+/// Enough of a record's digest to tell whether it has changed.
+pub(super) fn first_half(record: u128) -> u64 {
+    (record >> 64) as u64
+}
+
 /// Of a whole generation: the sum over its records, so that the order in which a site lists them does not matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Digest(u128);

@@ -8,8 +8,12 @@ mod error;
 mod run;
 mod rows;
 mod task;
+mod search;
 mod letters;
 mod pages;
+mod history;
+mod compare;
+mod record;
 mod care;
 mod fleet;
 mod folders;
@@ -31,20 +35,51 @@ pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
 pub use fleet::{Fleet, Look, Member};
 pub use folders::{FolderHead, Folders, SharedFile};
+pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
 pub use pages::Pages;
-pub use rows::{Aside, Resort, Rows, Shown};
+pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
+pub use search::{Answer, Hit, Indexed, Marks, Query, QueryError, Search, Snippet, Wanted};
+pub use sqlite::{Affinity, Scalar, TableFile};
 pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
-    Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Fleet + Folders + Send
+    Runs
+    + Staging
+    + Ending
+    + Shown
+    + History
+    + Aside
+    + Search
+    + Tasks
+    + Letters
+    + Pages
+    + Care
+    + Collecting
+    + Fleet
+    + Folders
+    + Send
 {
 }
 
 impl<T> Backend for T where
-    T: Runs + Staging + Ending + Shown + Aside + Tasks + Letters + Pages + Care + Collecting + Fleet + Folders + Send
+    T: Runs
+        + Staging
+        + Ending
+        + Shown
+        + History
+        + Aside
+        + Search
+        + Tasks
+        + Letters
+        + Pages
+        + Care
+        + Collecting
+        + Fleet
+        + Folders
+        + Send
 {
 }
 

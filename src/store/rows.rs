@@ -1,5 +1,7 @@
 //! Rows that are there to be read: those published, and those kept aside.
 
+use std::ops::ControlFlow;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -26,6 +28,18 @@ pub struct Rows {
     pub first_seen: Vec<DateTime<Utc>>,
 }
 
+/// Which part of the published rows is looked at, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Browse {
+    /// Only rows with this text in one of their cells; upper and lower case of plain letters are the same.
+    pub has: Option<String>,
+    /// By this column, under the name that the view has; by what its texts mean where it has a type. Absent: as the pages had them.
+    pub by: Option<String>,
+    pub descending: bool,
+    pub limit: u64,
+    pub offset: u64,
+}
+
 /// What a person wants done with rows that are not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +56,18 @@ pub enum Resort {
 pub trait Shown {
     /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
+
+    /// Some of the published rows; `total` is how many of them are wanted. A column that is not there sorts nothing.
+    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError>;
+
+    /// Goes through all published rows of a task in the order of its pages, all of one moment, in parts of some thousand: the
+    /// memory that it takes does not depend on how many there are. A part without rows comes first, so that the columns are
+    /// known. `false` when nothing was ever published.
+    fn each_published(
+        &self,
+        task: &TaskName,
+        take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError>;
 
     /// The rows that a run had kept aside; `None` when it was not quarantined or they are gone.
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;

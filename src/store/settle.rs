@@ -1,6 +1,7 @@
 //! What a run's end comes to, whatever database it is written down in.
 
 use super::batch::Batch;
+use super::compare::Shape;
 use super::digest::Digest;
 use super::names::ColumnName;
 use crate::model::{Emptiness, Failure, Outcome, Publication, Quarantine, Verdict};
@@ -11,8 +12,21 @@ pub(super) struct Generation {
     /// Which table has its rows.
     pub table: i64,
     pub columns: Vec<ColumnName>,
+    /// The columns that identify a record, as they are stored; where they were asked for, and written down.
+    pub key: Option<Vec<String>>,
     pub rows: i64,
     pub digest: Digest,
+}
+
+impl Generation {
+    /// The columns of texts, in their order.
+    pub fn texts(&self) -> impl Iterator<Item = &ColumnName> {
+        self.columns.iter().filter(|column| column.is_text())
+    }
+
+    pub fn shape(&self) -> Shape {
+        (self.texts().map(|column| column.stored.clone()).collect(), self.key.clone())
+    }
 }
 
 /// What comes of the rows that were staged.

@@ -73,12 +73,8 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     folder.refuse_writable_by_all(dir).map_err(Problem::from)?;
 
     let task_source = read_toml(&folder, TASK_FILE)?.ok_or_else(|| no_task_file(dir))?;
-    let task: Task = task_source.parse()?;
     let robot_source = read_toml(&folder, ROBOT_FILE)?;
-    let script: Script = robot_source.as_ref().map(Source::parse).transpose()?.unwrap_or_default();
-    check::task(&task_source, &task)?;
-    check::start(&task_source, &task, robot_source.as_ref(), &script)?;
-    check::steps(&task_source, &task, robot_source.as_ref(), &script)?;
+    let (task, script) = check_sources(&task_source, robot_source.as_ref())?;
 
     read_items(dir, &script)?;
 
@@ -86,6 +82,61 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     read_template(&folder, DETAILS_FILE)?;
     let notes = notes::of(&task);
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
+}
+
+/// The files of a task that a person writes, as texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    pub task: String,
+    /// None: there is no robot.toml.
+    pub robot: Option<String>,
+}
+
+/// Both files as they stand; what is no text is shown as well as can be.
+pub fn read_texts(dir: &Path) -> Result<Texts, FileError> {
+    let folder = Folder::open(dir)?;
+    let read = |name: &str| {
+        let bytes = folder.read(name, MAX_TOML_BYTES)?;
+        Ok::<_, FileError>(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    Ok(Texts { task: read(TASK_FILE)?.unwrap_or_default(), robot: read(ROBOT_FILE)? })
+}
+
+/// What would be wrong with the folder if these texts stood in it.
+pub fn check_texts(dir: &Path, texts: &Texts) -> Result<(), Problem> {
+    let source = |name: &str, text: &str| {
+        let file = dir.join(name);
+        if text.len() as u64 > MAX_TOML_BYTES {
+            return Err(Problem::new(&file, "the file is larger than the limit of 64 kB"));
+        }
+        Source::new(file, text.as_bytes().to_vec())
+    };
+    let robot = texts.robot.as_deref().map(|text| source(ROBOT_FILE, text)).transpose()?;
+    let (_, script) = check_sources(&source(TASK_FILE, &texts.task)?, robot.as_ref())?;
+    read_items(dir, &script)?;
+    Ok(())
+}
+
+/// Replaces each file whose text is another; an empty robot.toml is none.
+pub fn write_texts(dir: &Path, texts: &Texts) -> Result<(), FileError> {
+    let (folder, before) = (Folder::open(dir)?, read_texts(dir)?);
+    if texts.task != before.task {
+        folder.replace(TASK_FILE, texts.task.as_bytes(), folder::PUBLIC_FILE)?;
+    }
+    match &texts.robot {
+        robot if *robot == before.robot => Ok(()),
+        Some(text) => folder.replace(ROBOT_FILE, text.as_bytes(), folder::PUBLIC_FILE),
+        None => folder.remove(ROBOT_FILE),
+    }
+}
+
+fn check_sources(task_source: &Source, robot_source: Option<&Source>) -> Result<(Task, Script), Problem> {
+    let task: Task = task_source.parse()?;
+    let script: Script = robot_source.map(Source::parse).transpose()?.unwrap_or_default();
+    check::task(task_source, &task)?;
+    check::start(task_source, &task, robot_source, &script)?;
+    check::steps(task_source, &task, robot_source, &script)?;
+    Ok((task, script))
 }
 
 /// Does a task name only such commands for its alerts as config.toml lists?

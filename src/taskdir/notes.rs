@@ -1,15 +1,12 @@
-//! What SPEC lets a task ask for and this version does not do yet. Such a key is accepted, so that a folder need not
-//! change with the version, and said aloud, so that nobody waits for what never comes.
+//! What a task asks for and will not get as it stands. Nothing of it is wrong, so the folder is sound; it is said aloud, so
+//! that nobody waits for what never comes.
 
 use crate::model::Task;
 use crate::model::task::Data;
 
 pub(super) fn of(task: &Task) -> Vec<String> {
-    let asked =
-        [(task.data.history != Data::default().history, "data.history: the previous generation is kept, no more")];
-    asked
-        .into_iter()
-        .filter(|(is_asked, _)| *is_asked)
-        .map(|(_, sentence)| format!("{sentence}; this key is not in force in this version"))
-        .collect()
+    let is_kept_apart = task.data.history != Data::default().history && task.data.key.is_empty();
+    let sentence = "data.history without data.key: a record of which a cell changes counts as one that left and one that is \
+                    new; name the columns that identify a record";
+    is_kept_apart.then(|| sentence.to_owned()).into_iter().collect()
 }

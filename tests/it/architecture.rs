@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("induce", &["model", "page"]),
     ("normalise", &["model"]),
     ("extract", &["model", "page", "induce"]),
+    ("study", &["model", "page", "induce", "normalise", "extract"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
     ("robot", &["model", "page", "guard"]),
@@ -23,14 +24,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // go somewhere.
     ("taskdir", &["model", "due", "induce", "extract", "robot", "alert"]),
     ("config", &["model", "alert", "taskdir"]),
-    ("wire", &["model"]),
+    // What a person asks of a page, and the answer, cross it as they are.
+    ("wire", &["model", "study"]),
     ("store", &["model"]),
+    // It writes the store's rows, and has the store make SQLite files.
+    ("export", &["model", "store"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
-    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
-    ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
-    ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
+    // A walk step by step, as the terminal and a sealed process do it.
+    ("stepwise", &["model", "page", "induce", "extract", "robot"]),
+    (
+        "worker",
+        &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire", "stepwise"],
+    ),
+    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
+    // about pages it passes on.
+    ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
+    ("supervise", &["model", "page", "induce", "study", "config", "store", "taskdir"]),
+    // One line a task, the values of rows: the same in the terminal and in the browser.
+    ("show", &["model", "normalise", "judge", "config", "taskdir", "store", "daemon"]),
     ("practice", &[]),
+    // In the daemon's process: it asks the daemon for what the control socket can be asked for, and reads by itself.
+    // What a person says of a page it passes on as it is.
+    ("web", &["model", "judge", "study", "config", "taskdir", "store", "daemon", "supervise", "show"]),
     (
         "cli",
         &[
@@ -39,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "induce",
             "normalise",
             "extract",
+            "study",
             "judge",
             "robot",
             "draft",
@@ -46,10 +62,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "config",
             "taskdir",
             "store",
+            "export",
             "daemon",
             "seal",
             "supervise",
+            "stepwise",
+            "show",
             "practice",
+            // The password is set here; the service is started here, with the dashboard as its front.
+            "web",
         ],
     ),
     ("bin", &["cli", "daemon", "worker"]),
@@ -60,7 +81,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("tokio_postgres", &["store"]),
     ("reqwest", &["robot"]),
-    ("axum", &["practice", "daemon"]),
+    ("axum", &["practice", "daemon", "web"]),
     ("lettre", &["alert"]),
     ("clap", &["cli"]),
     ("notify::", &["daemon"]),
@@ -68,8 +89,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("html5ever", &["page"]),
     ("println!", &[]),
     ("eprintln!", &[]),
-    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice"]),
-    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice"]),
+    ("Utc::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
+    ("Instant::now", &["worker", "daemon", "cli", "robot", "practice", "web"]),
     ("SystemTime::now", &[]),
 ];
 

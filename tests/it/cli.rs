@@ -18,6 +18,9 @@ fn every_verb_explains_itself_with_an_example() {
         "run",
         "label",
         "records",
+        "diff",
+        "history",
+        "duplicates",
         "log",
         "validate",
         "learn",
@@ -119,6 +122,82 @@ fn changed_prices_are_a_change() {
     let again = stage.pieme(&["run", "practice-shop", "--json"]).json();
     assert_eq!((again["outcome"].as_str(), again["cause"].as_str()), (Some("published"), Some("changed")), "{again}");
     assert_eq!(stage.state("practice-shop"), "changed");
+}
+
+#[test]
+fn what_changed_and_when_can_be_asked_for() {
+    let stage = Stage::new();
+    stage.drop_folder("practice-shop");
+    assert_eq!(stage.pieme(&["diff", "practice-shop"]).code, 1, "nothing was ever published");
+    assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
+    let said = stage.pieme(&["diff", "practice-shop"]);
+    assert!(said.code == 0 && said.stdout.contains("nothing has changed"), "{}{}", said.stdout, said.stderr);
+    stage.post("/switch/prices");
+    assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);
+
+    let diff = stage.pieme(&["diff", "practice-shop", "--json"]).json();
+    let change = &diff["changes"][0];
+    assert_eq!((&change["counts"]["added"], &change["counts"]["changed"]), (&0.into(), &5.into()), "{change}");
+    let record = &change["records"][0];
+    let (key, cell) = (record["key"].as_str().expect("a key"), &record["cells"][0]);
+    assert_eq!((record["what"].as_str(), cell["column"].as_str()), (Some("changed"), Some("price")), "{record}");
+    assert_ne!(cell["from"]["text"], cell["to"]["text"]);
+    let shown = stage.pieme(&["diff", "practice-shop", "--since", "1h", "--limit", "2"]).stdout;
+    assert!(shown.contains("5 changed") && shown.contains("and 3 more"), "{shown}");
+    let run = change["run"].as_str().expect("a run");
+    assert_eq!(stage.pieme(&["diff", "practice-shop", "--run", run, "--json"]).json(), diff);
+
+    let list = stage.pieme(&["history", "practice-shop", "--json"]).json();
+    assert_eq!(list["changes"][0]["id"], change["id"]);
+    let life = stage.pieme(&["history", "practice-shop", key]).stdout;
+    assert!(life.contains("first seen") && life.contains("price: ") && life.contains("It is published."), "{life}");
+    let series = stage.pieme(&["history", "practice-shop", key, "--column", "price", "--json"]).json();
+    assert_eq!(series["series"].as_array().map(Vec::len), Some(2), "{series}");
+    assert_eq!(series["series"][1]["text"], cell["to"]["text"]);
+    for (words, code) in [(&["no such thing"][..], 2), (&[key, "--column", "colour"], 2)] {
+        let words: Vec<&str> = ["history", "practice-shop"].iter().chain(words).copied().collect();
+        assert_eq!(stage.pieme(&words).code, code, "{words:?}");
+    }
+}
+
+#[test]
+fn the_same_people_are_found_in_two_tasks_and_shown() {
+    use chrono::Utc;
+    use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
+    use pieme::store::{RunStart, Store, Trigger};
+    let stage = Stage::new();
+    std::fs::create_dir_all(stage.path("state")).expect("a folder");
+    let mut store = Store::open(&stage.path("state/pieme.db")).expect("a new database");
+    for (name, people) in [("authors", ["Smith, John", "Müller, Jürgen"]), ("speakers", ["J. Smith", "jurgen muller"])]
+    {
+        let (run, task, now) = (RunId::new(), TaskName::new(name).expect("a name"), Utc::now());
+        let (slot, trigger) = (None, Trigger::Person);
+        let start = RunStart { run, task: task.clone(), slot, trigger, started_at: now, pid: None };
+        store.begin_run(&start).expect("a run");
+        let row = |name: &str| Row { cells: vec![Some(name.to_owned()), Some(format!("/{name}"))], page: 0 };
+        let rows = people.map(row);
+        store.stage_rows(run, &task, &["name", "link"].map(str::to_owned), &[], &rows, now).expect("staged");
+        let outcome = Outcome::Published(Publication::Changed);
+        let verdict = Verdict { outcome, rows: 2, ..Verdict::failed(Failure::Internal, "found") };
+        store.end_run(run, &verdict, now).expect("published");
+    }
+    for words in [&["duplicates", "--json", "--by", "name"][..], &["duplicates", "--json"]] {
+        let found = stage.pieme(words).json();
+        let told: Vec<(&str, &str)> = found["groups"]
+            .as_array()
+            .expect("groups")
+            .iter()
+            .flat_map(|group| group.as_array().expect("records"))
+            .map(|it| (it["match"].as_str().expect("a match"), it["record"]["name"].as_str().expect("a name")))
+            .collect();
+        let expected =
+            [("same", "Smith, John"), ("initials", "J. Smith"), ("same", "Müller, Jürgen"), ("same", "jurgen muller")];
+        assert_eq!((told.as_slice(), &found["compared"]), (&expected[..], &4.into()), "{words:?}");
+    }
+    let shown = stage.pieme(&["duplicates"]).stdout;
+    assert!(shown.contains("2 groups among 4 records") && shown.contains("speakers"), "{shown}");
+    let said = stage.pieme(&["duplicates", "--by", "colour"]);
+    assert!(said.code == 2 && said.stderr.contains("the columns link, name"), "{}", said.stderr);
 }
 
 #[test]

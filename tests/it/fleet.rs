@@ -31,6 +31,7 @@ impl Fleet {
         let runtime = runtime.expect("a runtime for the practice site");
         let site = runtime.block_on(Site::start(([127, 0, 0, 1], 0).into())).expect("a port of loopback is free");
         let schema = postgres::shared().schema();
+        drop(pieme::store::Store::open(schema.address()).expect("the tables"));
         let folder = tempfile::tempdir().expect("a scratch folder");
         for name in NAMES {
             fs::create_dir_all(folder.path().join(name).join("tasks")).expect("a folder");

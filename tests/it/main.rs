@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
+mod kept;
 mod postgres;
 mod stage;
 mod terminal;
@@ -15,6 +16,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod export;
 mod fleet;
 mod hostile;
 mod induce;
@@ -27,10 +29,13 @@ mod robot;
 mod runs;
 mod samples;
 mod schedule;
+mod search;
 mod status;
 mod step;
 mod store;
+mod study;
 mod taskdir;
 mod trouble;
 mod typed;
 mod values;
+mod web;

@@ -16,11 +16,13 @@ mod aside;
 mod damage;
 mod fleet;
 mod gc;
+mod history;
 mod keys;
 mod publishing;
 mod readers;
 mod retention;
 mod server;
+mod unchanged;
 mod values;
 
 use std::path::{Path, PathBuf};

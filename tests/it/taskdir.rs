@@ -71,10 +71,10 @@ fn the_example_of_the_manual_is_a_task() {
     let folder = scene.read().unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(folder.script.steps.len(), 2);
     assert_eq!(folder.template.map(|it| it.text()).as_deref(), Some(TEMPLATE));
-    assert_eq!(
-        folder.notes,
-        ["data.history: the previous generation is kept, no more; this key is not in force in this version"]
-    );
+    assert_eq!(folder.notes, [""; 0]);
+    let scene = Scene::with("url = \"https://example.org/list\"\n[data]\nhistory = \"30d\"\n");
+    let folder = scene.read().expect("a task");
+    assert!(folder.notes[0].starts_with("data.history without data.key: a record of which a cell changes"));
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
             fails,
             failing_since,
             rows: Some(48),
+            changes: None,
             last_ok: Some(at(-60)),
         };
         let (notice, after) = decide(wanted, &look, &said, Uuid::nil(), now);

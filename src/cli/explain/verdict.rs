@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::judge::{self, Account};
+use crate::judge::Account;
 use crate::model::{ColumnType, PastRun, TaskName};
+use crate::show::verdict;
 
 use super::{Complaint, exit, log, out, reader, task_folder};
 
-/// Runs that are looked through for the good ones before: all that are kept by default.
-const LOOKED_THROUGH: u32 = 1_000;
 /// Texts of strangers are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
 const NAME_WIDTH: usize = 40;
@@ -18,16 +17,13 @@ const NAME_WIDTH: usize = 40;
 pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), Complaint> {
     let folder = task_folder(config, name)?;
     let store = reader(config)?;
-    let past = store.past(name, LOOKED_THROUGH)?;
     let run = match id {
         Some(id) => log::named(&store, name, id)?,
-        None => past.first().cloned().ok_or_else(|| {
+        None => store.past(name, 1)?.pop().ok_or_else(|| {
             Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
         })?,
     };
-    let before: Vec<PastRun> =
-        past.into_iter().filter(|it| it.started_at < run.started_at && it.run != run.run).collect();
-    let account = judge::account(&folder.task.expect, &folder.task.columns, &run.verdict, &before);
+    let account = verdict::account(&store, &folder, &run)?;
     let value = json!({ "task": name, "run": run, "measured": account });
     Ok((text(name, &run, &account), value))
 }
@@ -41,7 +37,7 @@ fn text(name: &TaskName, run: &PastRun, account: &Account) -> String {
         run.started_at.format("%Y-%m-%d %H:%M:%S UTC"),
         out::cell(&verdict.sentence, WIDTH)
     );
-    [head, similarity(account), rows(account), columns(account), signs(account)].join("\n")
+    [head, similarity(account), rows(account), records(account), columns(account), signs(account)].join("\n")
 }
 
 fn similarity(account: &Account) -> String {
@@ -87,6 +83,25 @@ fn rows(account: &Account) -> String {
     };
     let off = rows.off.as_ref().map(|off| format!("\n  OFF: {off}")).unwrap_or_default();
     format!("Rows {}; {against}{off}\n", rows.rows)
+}
+
+fn records(account: &Account) -> String {
+    let records = &account.records;
+    let Some(shared) = records.shared else {
+        return "Records: too little is known to tell how many were there before.\n".to_owned();
+    };
+    let by = out::cell(&records.columns.join(", "), WIDTH);
+    let before: Vec<String> = records.before.iter().map(|&it| percent(Some(it))).collect();
+    let before = if before.is_empty() { "nothing yet".to_owned() } else { before.join(", ") };
+    let strange = if records.is_strange {
+        "\n  STRANGE: none is known where many always were, so fewer may be missing"
+    } else {
+        ""
+    };
+    format!(
+        "Records, known by {by}: about {} are shared with the last good run; good runs before shared {before}, newest first{strange}\n",
+        percent(Some(shared))
+    )
 }
 
 fn columns(account: &Account) -> String {

@@ -3,9 +3,9 @@
 use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
+use crate::show::Line;
 use crate::store::Store;
 
-use super::lines::Line;
 use super::{Args, Complaint, Look, look, out};
 
 const OK: u8 = 0;

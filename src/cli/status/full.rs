@@ -5,10 +5,10 @@ use chrono::{DateTime, Utc};
 use crate::config::Config;
 use crate::judge;
 use crate::model::{PastRun, RunId, State};
+use crate::show::Line;
+use crate::show::times::{ago, ahead, short};
 use crate::store::Store;
 
-use super::lines::Line;
-use super::times::{ago, ahead, short};
 use super::{Complaint, out, table};
 
 /// Runs that are looked through for how long the state has lasted: all that are kept by default.

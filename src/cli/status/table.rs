@@ -6,10 +6,10 @@ use comfy_table::{Attribute, Cell, Color};
 use crate::daemon::progress::Progress;
 use crate::judge::Severity;
 use crate::model::State;
+use crate::show::Line;
+use crate::show::times::{ago, ahead, short};
 
-use super::lines::Line;
 use super::out;
-use super::times::{ago, ahead, short};
 
 pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
     let mut table =

@@ -5,8 +5,9 @@ use chrono::{DateTime, Utc};
 
 use super::session::get;
 use super::{Keep, Postgres, Session, StoreError, generation, publish, shape, stored, trace};
-use crate::model::TaskName;
-use crate::store::care::RUNS_A_STEP;
+use crate::model::task::Data;
+use crate::model::{Span, TaskName};
+use crate::store::care::{RECORDS_A_STEP, RUNS_A_STEP};
 use crate::store::{Collected, Collecting};
 
 impl Collecting for Postgres {
@@ -54,6 +55,7 @@ fn step(
     mark_generations(session, task, keep, gone)?;
     let mut collected = prune_runs(session, task, keep, at_once, now)?;
     collected.trace_lines += prune_traces(session, task, if gone { 0 } else { keep.traces }, at_once)?;
+    collected.changes = prune_changes(session, task, gone, at_once, now)?;
     let after = count_pages(session, task)?;
     (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
     Ok(collected)
@@ -126,4 +128,40 @@ fn mark_generations(session: &Session, task: &TaskName, keep: Keep, gone: bool) 
         session.execute(sql, &[&task.as_str()])?;
     }
     Ok(())
+}
+
+/// Changes that are older than the task's history, the oldest first, with their records; all of a task that is long gone.
+fn prune_changes(
+    session: &Session,
+    task: &TaskName,
+    gone: bool,
+    at_once: i64,
+    now: DateTime<Utc>,
+) -> Result<u64, StoreError> {
+    let row = session.row("SELECT history FROM _task WHERE name = $1", &[&task.as_str()])?;
+    let kept: Option<i64> = row.map_or(Ok(None), |row| get(&row, 0))?;
+    let kept = kept.map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs()));
+    let oldest = if gone { now } else { stored::long_before(now, kept) };
+    let old = "SELECT id FROM _change WHERE task = $1 AND at < $2 ORDER BY id LIMIT 1";
+    let (mut removed, mut steps) = (0, 0);
+    while steps < at_once {
+        steps += 1;
+        let Some(row) = session.row(old, &[&task.as_str(), &oldest])? else { break };
+        let change: i64 = get(&row, 0)?;
+        let records = session.execute(
+            "DELETE FROM _changed_record WHERE id IN
+                 (SELECT id FROM _changed_record WHERE change = $1 ORDER BY id LIMIT $2)",
+            &[&change, &i64::from(RECORDS_A_STEP)],
+        )?;
+        removed += records;
+        // One publication may have changed a hundred thousand records.
+        if records == u64::from(RECORDS_A_STEP) {
+            if at_once == i64::MAX {
+                continue;
+            }
+            break;
+        }
+        removed += session.execute("DELETE FROM _change WHERE id = $1", &[&change])?;
+    }
+    Ok(removed)
 }

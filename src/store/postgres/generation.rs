@@ -18,12 +18,15 @@ pub(super) fn find(
     condition: &str,
     value: &(dyn ToSql + Sync),
 ) -> Result<Option<Generation>, StoreError> {
-    let sql =
-        format!("SELECT id, shape, columns, rows, digest FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1");
+    let sql = format!(
+        "SELECT id, shape, columns, rows, digest, key FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1"
+    );
     let Some(row) = session.row(&sql, &[value])? else { return Ok(None) };
     let columns = serde_json::from_str(get(&row, 2)?).map_err(StoreError::value)?;
     let digest = Digest::from_bytes(get(&row, 4)?)?;
-    Ok(Some(Generation { id: get(&row, 0)?, table: get(&row, 1)?, columns, rows: get(&row, 3)?, digest }))
+    let key: Option<&str> = get(&row, 5)?;
+    let key = key.map(serde_json::from_str).transpose().map_err(StoreError::value)?;
+    Ok(Some(Generation { id: get(&row, 0)?, table: get(&row, 1)?, columns, key, rows: get(&row, 3)?, digest }))
 }
 
 pub(super) fn published(session: &Session, task: &TaskName) -> Result<Option<Generation>, StoreError> {

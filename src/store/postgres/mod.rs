@@ -20,6 +20,12 @@ mod tasks;
 mod alerts;
 mod gc;
 mod rows;
+mod browse;
+mod reader;
+mod changes;
+mod history;
+mod index;
+mod search;
 mod aside;
 mod fleet;
 mod folders;
@@ -31,7 +37,7 @@ use std::collections::HashMap;
 use session::Session;
 
 use super::owed::Owings;
-use super::{Keep, Member, StoreError, digest, names, settle, stamp, stored};
+use super::{Keep, Member, StoreError, compare, digest, names, record, settle, stamp, stored};
 use crate::model::RunId;
 
 /// The database, opened for writing or for reading.

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::session::get;
 use super::settle::{Fate, Generation, believe, fate};
 use super::stage::Staged;
-use super::{Postgres, Session, StoreError, generation, runs, shape, stamp, trace, view};
+use super::{Postgres, Session, StoreError, changes, generation, runs, shape, stamp, trace, view};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{Ending, Runs};
 
@@ -21,7 +21,7 @@ impl Ending for Postgres {
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
-            Ok(_) => _ = self.tidy(&task),
+            Ok(_) => _ = self.finish_changes(Some(&task)).and_then(|()| self.tidy(&task)),
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -34,6 +34,7 @@ impl Ending for Postgres {
             self.bury_run(*run, task, now)?;
             self.sweep(task)?;
         }
+        self.finish_changes(None)?;
         Ok(open)
     }
 
@@ -68,6 +69,10 @@ impl Postgres {
             let published = generation::published(&self.session, task)?;
             let mut verdict = believed.clone();
             let fate = fate(&mut verdict, &staged.batch, published.as_ref());
+            if matches!(fate, Fate::Publish) && published.is_some() {
+                // The rows of before are about to go.
+                self.finish_changes(Some(task))?;
+            }
             let place = match fate {
                 Fate::Publish | Fate::SetAside => {
                     Some(staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?)
@@ -194,7 +199,10 @@ fn publish(session: &Session, end: &End<'_>, generation: i64, table: i64) -> Res
         let drop = format!("DROP VIEW IF EXISTS {}", view::name(end.task));
         session.batch(&format!("{drop}; {}", view::create_sql(end.task, table, &end.staged.batch.columns)))?;
     }
-    Ok(())
+    match end.published {
+        Some(before) => changes::note(session, end.task, end.run, before, end.staged.batch.rows, end.now),
+        None => Ok(()),
+    }
 }
 
 /// The published rows were seen again: only when and by whom moves.

@@ -122,6 +122,11 @@ impl Session {
         self.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", work)
     }
 
+    /// The same, done once: a connection that is lost meanwhile is an error.
+    pub fn moment_once<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.once("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", &work)
+    }
+
     /// Does the work and takes it back.
     pub fn taken_back<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.transaction("BEGIN", "ROLLBACK", work)

@@ -85,7 +85,7 @@ impl Staged {
             let unheard =
                 format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(written.table)));
             session.execute(&unheard, &[&written.generation, &written.rows])?;
-            let known = first_seen(session, &self.batch, published)?;
+            let known = first_seen(session, &self.batch, task, published)?;
             let text = self.copy_text(written, &known);
             session.copy_in(&copy_sql(written.table, &self.batch.columns), &text)?;
             self.describe(session, written.generation)?;
@@ -144,27 +144,35 @@ impl Staged {
     /// Writes down what a generation holds.
     fn describe(&self, session: &Session, generation: i64) -> Result<(), StoreError> {
         let digest = self.batch.digest.to_bytes();
-        let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4 WHERE id = $1";
-        session.execute(sql, &[&generation, &self.batch.columns_json()?, &self.batch.rows, &digest.as_slice()])?;
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
+        let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4, key = $5 WHERE id = $1";
+        let columns = self.batch.columns_json()?;
+        session.execute(sql, &[&generation, &columns, &self.batch.rows, &digest.as_slice(), &key])?;
         Ok(())
     }
 }
 
-/// When the rows that wait were first seen (milliseconds), where the published generation has their keys.
+/// When the rows that wait were first seen (milliseconds), where the published generation has their keys, or history says when a
+/// record that left was.
 fn first_seen(
     session: &Session,
     batch: &Batch,
+    task: &TaskName,
     published: Option<&Generation>,
 ) -> Result<HashMap<Key, i64>, StoreError> {
     let Some(published) = published.filter(|_| !batch.waiting().is_empty()) else { return Ok(HashMap::new()) };
     let keys: Vec<&[u8]> = batch.waiting().iter().map(|record| &record.key[..]).collect();
     let table = quoted(&rows_table(published.table));
-    let sql =
+    let gone = "SELECT r.key, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+                WHERE r.key = ANY($2) AND r.what = 'removed' AND c.task = $1 ORDER BY r.id";
+    let shown =
         format!("SELECT _key, min(_first_seen) FROM {table} WHERE _generation = $1 AND _key = ANY($2) GROUP BY _key");
     let mut known = HashMap::new();
-    for row in session.rows(&sql, &[&published.id, &keys])? {
-        let seen: DateTime<Utc> = get(&row, 1)?;
-        if let Ok(key) = Key::try_from(get::<&[u8]>(&row, 0)?) {
+    // As of the last time that it left; what is there still counts more.
+    let found = session.rows(gone, &[&task.as_str(), &keys])?;
+    for row in found.iter().chain(&session.rows(&shown, &[&published.id, &keys])?) {
+        let seen: DateTime<Utc> = get(row, 1)?;
+        if let Ok(key) = Key::try_from(get::<&[u8]>(row, 0)?) {
             known.insert(key, seen.timestamp_millis());
         }
     }

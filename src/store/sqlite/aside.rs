@@ -5,8 +5,8 @@ use rusqlite::OptionalExtension;
 use super::stored::run_id;
 use super::{Sqlite, StoreError, gc, generation};
 use crate::model::{RunId, TaskName};
-use crate::store::Rows;
 use crate::store::aside::Generations;
+use crate::store::{Browse, Rows};
 
 impl Generations for Sqlite {
     fn newest_in(&self, task: &TaskName, state: &'static str) -> Result<Option<RunId>, StoreError> {
@@ -19,7 +19,8 @@ impl Generations for Sqlite {
     }
 
     fn rows_in(&self, run: RunId, state: &'static str, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows(&format!("run = ?1 AND state = '{state}'"), &run.to_string(), limit, offset)
+        let part = Browse { limit, offset, ..Browse::default() };
+        self.rows(&format!("run = ?1 AND state = '{state}'"), &run.to_string(), &part)
     }
 
     fn drop_aside(&mut self, task: &TaskName) -> Result<(), StoreError> {

@@ -6,8 +6,9 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::names::{quoted, rows_table};
 use super::{Keep, Sqlite, StoreError, publish, stamp, stored, trace};
-use crate::model::TaskName;
-use crate::store::care::RUNS_A_STEP;
+use crate::model::task::Data;
+use crate::model::{Span, TaskName};
+use crate::store::care::{RECORDS_A_STEP, RUNS_A_STEP};
 use crate::store::{Collected, Collecting};
 
 impl Collecting for Sqlite {
@@ -56,6 +57,7 @@ fn step(
     collected.trace_lines += prune_traces(transaction, task, if gone { 0 } else { keep.traces }, at_once)?;
     let after = count_pages(transaction, task)?;
     collected.generations = generations;
+    collected.changes = prune_changes(transaction, task, gone, at_once, now)?;
     (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
     Ok(collected)
 }
@@ -105,6 +107,45 @@ fn prune_runs(
         collected += Collected { runs: 1, trace_lines: lines as u64, ..Collected::default() };
     }
     Ok(collected)
+}
+
+/// Changes that are older than the task's history, the oldest first, with their records; all of a task that is long gone.
+fn prune_changes(
+    connection: &Connection,
+    task: &TaskName,
+    gone: bool,
+    at_once: u32,
+    now: DateTime<Utc>,
+) -> Result<u64, StoreError> {
+    let kept: Option<i64> = connection
+        .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let kept = kept.map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs()));
+    let oldest = if gone { now } else { stored::long_before(now, kept) };
+    let old = "SELECT id FROM _change WHERE task = ?1 AND at < ?2 ORDER BY id LIMIT 1";
+    let mut removed = 0;
+    for _ in 0..at_once {
+        let change: Option<i64> = connection
+            .prepare_cached(old)?
+            .query_row(params![task.as_str(), stamp::text(oldest)], |row| row.get(0))
+            .optional()?;
+        let Some(change) = change else { break };
+        let records = "DELETE FROM _changed_record WHERE id IN
+                           (SELECT id FROM _changed_record WHERE change = ?1 ORDER BY id LIMIT ?2)";
+        let records = connection.prepare_cached(records)?.execute(params![change, RECORDS_A_STEP])? as u64;
+        removed += records;
+        // One publication may have changed a hundred thousand records.
+        if records == u64::from(RECORDS_A_STEP) {
+            if at_once == u32::MAX {
+                continue;
+            }
+            break;
+        }
+        removed += connection.prepare_cached("DELETE FROM _change WHERE id = ?1")?.execute([change])? as u64;
+    }
+    Ok(removed)
 }
 
 /// The traces of all runs but the newest.

@@ -17,7 +17,21 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
         .optional()?;
     let Some((id, columns, rows, digest)) = found else { return Ok(None) };
     let columns = serde_json::from_str(&columns).map_err(StoreError::value)?;
-    Ok(Some(Generation { id, table: id, columns, rows, digest: Digest::from_bytes(&digest)? }))
+    Ok(Some(Generation { id, table: id, columns, key: None, rows, digest: Digest::from_bytes(&digest)? }))
+}
+
+/// The same with the columns that identify its records. A database that was not brought up to date yet has no such column.
+pub(super) fn find_with_key(
+    connection: &Connection,
+    condition: &str,
+    text: &str,
+) -> Result<Option<Generation>, StoreError> {
+    let Some(mut generation) = find(connection, condition, text)? else { return Ok(None) };
+    let key: Option<String> = connection
+        .prepare_cached("SELECT key FROM _generation WHERE id = ?1")?
+        .query_row([generation.id], |row| row.get(0))?;
+    generation.key = key.map(|key| serde_json::from_str(&key).map_err(StoreError::value)).transpose()?;
+    Ok(Some(generation))
 }
 
 /// The generation that a task's view shows.

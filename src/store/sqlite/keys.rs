@@ -5,6 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::compare::Mark;
 use super::digest::Key;
 use super::names::{quoted, rows_table};
 use super::{StoreError, stamp};
@@ -15,8 +16,14 @@ pub(super) type Entry = [u8; ENTRY];
 
 const ENTRY: usize = 28;
 
+/// An entry with the first half of its record's digest, by which two generations are compared: 64 bits, so that one change
+/// in 10^19 is overlooked.
+pub(super) type Marked = [u8; ENTRY + DIGEST];
+
+const DIGEST: usize = 8;
+
 /// Entries of a block. A row of a table without rowid stays whole within a quarter of a page (1,002 bytes of 4,096).
-const BLOCK: usize = 34;
+const BLOCK: usize = 26;
 
 /// What is known of a record that is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +39,13 @@ pub(super) fn entry(key: Key, found: Found) -> Result<Entry, StoreError> {
     entry[16..24].copy_from_slice(&found.first_seen.to_be_bytes());
     entry[24..].copy_from_slice(&row.to_be_bytes());
     Ok(entry)
+}
+
+pub(super) fn marked(key: Key, found: Found, digest: u64) -> Result<Marked, StoreError> {
+    let mut marked = [0; ENTRY + DIGEST];
+    marked[..ENTRY].copy_from_slice(&entry(key, found)?);
+    marked[ENTRY..].copy_from_slice(&digest.to_be_bytes());
+    Ok(marked)
 }
 
 pub(super) fn key_of(entry: &Entry) -> Key {
@@ -56,16 +70,44 @@ pub(super) fn search(entries: &[Entry], key: Key) -> Option<Found> {
 }
 
 /// Writes the keys of a generation. Of a key that stands twice the oldest is kept.
-pub(super) fn write(connection: &Connection, generation: i64, entries: &mut Vec<Entry>) -> Result<(), StoreError> {
+pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<Marked>) -> Result<(), StoreError> {
     // An end that could not be written down is tried again.
     forget(connection, generation)?;
-    entries.sort_unstable();
-    entries.dedup_by_key(|entry| key_of(entry));
-    let mut insert = connection.prepare("INSERT INTO _keys (generation, first, entries) VALUES (?1, ?2, ?3)")?;
-    for block in entries.chunks(BLOCK) {
-        insert.execute(params![generation, key_of(&block[0]), block.as_flattened()])?;
+    marked.sort_unstable();
+    marked.dedup_by(|next, kept| next[..16] == kept[..16]);
+    let sql = "INSERT INTO _keys (generation, first, entries, digests) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = connection.prepare(sql)?;
+    let (mut entries, mut digests) = (Vec::new(), Vec::new());
+    for block in marked.chunks(BLOCK) {
+        entries.clear();
+        digests.clear();
+        for (entry, digest) in block.iter().map(|it| it.split_at(ENTRY)) {
+            entries.extend_from_slice(entry);
+            digests.extend_from_slice(digest);
+        }
+        insert.execute(params![generation, &block[0][..16], entries, digests])?;
     }
     Ok(())
+}
+
+/// Whether the digests of a generation's records stand beside its keys.
+pub(super) fn has_digests(connection: &Connection, generation: i64) -> Result<bool, StoreError> {
+    let sql = "SELECT digests IS NOT NULL FROM _keys WHERE generation = ?1 LIMIT 1";
+    Ok(connection.prepare_cached(sql)?.query_row([generation], |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
+/// The records of one block.
+pub(super) fn marks_of(entries: &[u8], digests: &[u8]) -> Result<Vec<Mark>, StoreError> {
+    let (entries, digests) = (entries.as_chunks::<ENTRY>().0, digests.as_chunks::<DIGEST>().0);
+    if entries.len() != digests.len() {
+        return Err(StoreError::Value("a block of keys without its digests".to_owned()));
+    }
+    let mark = |(entry, digest): (&Entry, &[u8; DIGEST])| Mark {
+        key: u128::from_be_bytes(key_of(entry)),
+        row: found_of(entry).row,
+        digest: u64::from_be_bytes(*digest),
+    };
+    Ok(entries.iter().zip(digests).map(mark).collect())
 }
 
 /// All keys of a generation in their order; none where an index has them.

@@ -8,26 +8,38 @@ mod verify;
 mod schema;
 mod keys;
 mod known;
+mod gone;
 mod generation;
 mod stage;
+mod follow;
 mod log;
 mod publish;
 mod refill;
+mod changes;
+mod marks;
+mod reader;
+mod history;
 mod runs;
 mod trace;
 mod tasks;
 mod alerts;
 mod gc;
 mod rows;
+mod browse;
 mod aside;
+mod table_file;
+mod index;
+mod search;
 
 use std::collections::HashMap;
 
 use rusqlite::Connection;
 
 use super::owed::Owings;
-use super::{Keep, StoreError, digest, names, settle, stamp, stored};
+use super::{Keep, StoreError, compare, digest, names, record, settle, stamp, stored};
 use crate::model::RunId;
+
+pub use table_file::{Affinity, Scalar, TableFile};
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {
@@ -37,6 +49,8 @@ pub struct Sqlite {
     staged: HashMap<RunId, stage::Staged>,
     /// Ends of runs that could not be written down yet.
     owed: Owings,
+    /// What is being brought into the index of words.
+    indexing: Option<index::Indexing>,
     /// The file that was opened for writing.
     home: Option<open::Home>,
     /// Tells a run of before a reboot from one whose process id was given out again.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Keep, Owings, Sqlite, StoreError, schema, stored};
+use super::{Keep, Owings, Sqlite, StoreError, index, schema, stored};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,8 +58,8 @@ impl Sqlite {
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
         let home = Some(Home::of(path)?);
-        let (keep, boot) = (Keep::default(), stored::boot_id());
-        let mut store = Sqlite { connection, keep, staged: HashMap::new(), owed: Owings::default(), home, boot };
+        let (keep, boot, owed) = (Keep::default(), stored::boot_id(), Owings::default());
+        let mut store = Sqlite { connection, keep, staged: HashMap::new(), owed, indexing: None, home, boot };
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -77,7 +77,8 @@ impl Sqlite {
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
         let keep = Keep::default();
-        Ok(Sqlite { connection, keep, staged: HashMap::new(), owed: Owings::default(), home: None, boot: None })
+        let (staged, owed) = (HashMap::new(), Owings::default());
+        Ok(Sqlite { connection, keep, staged, owed, indexing: None, home: None, boot: None })
     }
 
     /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
@@ -91,7 +92,11 @@ impl Sqlite {
     fn look_through(&self, path: &Path) -> Result<(), StoreError> {
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
-            self.check("PRAGMA quick_check(1)")?;
+            if let Err(damage) = self.check("PRAGMA quick_check(1)") {
+                // The index can be made again; anything else that is damaged is found then.
+                index::mend(&self.connection, damage)?;
+                self.check("PRAGMA quick_check(1)")?;
+            }
             return self.verify_published();
         }
         BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))

@@ -7,7 +7,7 @@ use super::generation;
 use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
 use super::settle::{Fate, Generation, believe, fate};
 use super::stage::Staged;
-use super::{Sqlite, StoreError, gc, keys, refill, runs, stamp};
+use super::{Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::Ending;
 
@@ -25,7 +25,9 @@ impl Ending for Sqlite {
         let ended = self.settle(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
-            Ok(_) => _ = self.tidy(&task).and_then(|()| self.shorten_log()),
+            Ok(_) => {
+                _ = self.finish_changes(Some(&task)).and_then(|()| self.tidy(&task)).and_then(|()| self.shorten_log())
+            }
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -37,6 +39,7 @@ impl Ending for Sqlite {
         for (run, _) in &open {
             self.end_run(*run, &verdict, now)?;
         }
+        self.finish_changes(None)?;
         self.sweep()?;
         Ok(open)
     }
@@ -68,6 +71,14 @@ impl Sqlite {
         let mut verdict = believe(verdict, staged.batch.rows);
         let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
         let fate = fate(&mut verdict, &staged.batch, published.as_ref());
+        if let (Fate::Publish, Some(published)) = (fate, &published) {
+            // The rows of before are about to go.
+            self.finish_changes(Some(task))?;
+            self.let_no_run_lean_on(published.id, task)?;
+        }
+        if matches!(fate, Fate::Publish | Fate::SetAside) {
+            staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
+        }
         if matches!(fate, Fate::Publish) && staged.batch.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
             if !staged.write_keys(&mut self.connection, generation)? {
@@ -86,6 +97,9 @@ impl Sqlite {
                     }
                 }
                 record_publication(&transaction, task, run, staged, now)?;
+                if let Some(before) = &published {
+                    changes::note(&transaction, task, run, before, staged.batch.rows, now)?;
+                }
                 drop_quarantined(&transaction, task, 0)?;
             }
             Fate::Confirm => {

@@ -45,8 +45,8 @@ pub(super) fn publish(transaction: &Connection, tables: Tables, staged: &Staged)
     ))?;
     transaction
         .prepare_cached(
-            "UPDATE _generation SET (run, rows, digest, last_seen) =
-                 (SELECT run, rows, digest, last_seen FROM _generation WHERE id = ?1) WHERE id = ?2",
+            "UPDATE _generation SET (run, rows, digest, last_seen, key) =
+                 (SELECT run, rows, digest, last_seen, key FROM _generation WHERE id = ?1) WHERE id = ?2",
         )?
         .execute([published, previous])?;
     keys::forget(transaction, previous)?;

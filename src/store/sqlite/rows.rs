@@ -1,5 +1,7 @@
 //! Reading rows: those published, and those kept aside.
 
+use std::ops::ControlFlow;
+
 use chrono::{DateTime, Utc};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -8,17 +10,42 @@ use serde_json::Value as Json;
 use super::generation;
 use super::names::{ColumnName, list, quoted, rows_table};
 use super::settle::Generation;
-use super::{Sqlite, StoreError, digest, keys, stamp, stored};
+use super::{Sqlite, StoreError, browse, digest, keys, stamp, stored};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Rows, Shown};
+use crate::store::{Browse, Rows, Shown};
+
+/// Of one part of all rows; whichever comes first.
+const PART_ROWS: usize = 2_000;
+const PART_BYTES: usize = 1 << 20;
 
 impl Shown for Sqlite {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), limit, offset)
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), &Browse { limit, offset, ..Browse::default() })
+    }
+
+    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError> {
+        self.rows("task = ?1 AND state = 'published'", task.as_str(), browse)
+    }
+
+    fn each_published(
+        &self,
+        task: &TaskName,
+        take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError> {
+        let moment = self.connection.unchecked_transaction()?;
+        let Some(generation) = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())? else {
+            return Ok(false);
+        };
+        let mut part = heading(&moment, &generation)?;
+        if take(&part).is_continue() {
+            each_part(&moment, &generation, &mut part, take)?;
+        }
+        Ok(true)
     }
 
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), limit, offset)
+        let browse = Browse { limit, offset, ..Browse::default() };
+        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), &browse)
     }
 
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError> {
@@ -37,28 +64,22 @@ impl Shown for Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn rows(
-        &self,
-        condition: &str,
-        text: &str,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Option<Rows>, StoreError> {
+    pub(super) fn rows(&self, condition: &str, text: &str, browse: &Browse) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
-        let (run, last_seen) = seen(&moment, generation.id)?;
-        let total = u64::try_from(generation.rows).unwrap_or(0);
-        let empty = Rows {
-            run,
-            last_seen,
-            total,
-            table: Table::default(),
-            values: Vec::new(),
-            cells: Vec::new(),
-            first_seen: Vec::new(),
-        };
-        read(&moment, &generation, limit, offset, empty).map(Some)
+        let mut rows = heading(&moment, &generation)?;
+        rows.total = browse::count(&moment, &generation, browse)?;
+        let (columns, number) = (&generation.columns, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
+        let wanted = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
+        let mut statement = moment.prepare(&format!("{wanted} LIMIT ?2 OFFSET ?3"))?;
+        let pattern = browse::pattern(browse);
+        let mut found = statement.query(params![pattern, number(browse.limit), number(browse.offset)])?;
+        let layout = Layout::of(&generation);
+        while let Some(row) = found.next()? {
+            layout.take(row, &mut rows)?;
+        }
+        Ok(Some(rows))
     }
 }
 
@@ -83,42 +104,95 @@ fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Resul
     Ok(row)
 }
 
-fn read(
-    connection: &Connection,
-    generation: &Generation,
-    limit: u64,
-    offset: u64,
-    mut rows: Rows,
-) -> Result<Rows, StoreError> {
+/// What is known of the rows of a generation before any is read.
+fn heading(connection: &Connection, generation: &Generation) -> Result<Rows, StoreError> {
+    let (run, last_seen) = seen(connection, generation.id)?;
     let columns = &generation.columns;
-    let separator = if columns.is_empty() { "" } else { ", " };
-    // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
-    let sql = format!(
-        "SELECT _page, _first_seen{separator}{} FROM {} ORDER BY _rowid_ LIMIT ?1 OFFSET ?2",
-        list(columns),
-        quoted(&rows_table(generation.id))
-    );
-    let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
-    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare(&sql)?;
-    let mut found = statement.query(params![number(limit), number(offset)])?;
-    while let Some(row) = found.next()? {
-        let cells = texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
-        rows.table.rows.push(Row { cells, page: row.get(0)? });
-        rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
-        if !values.is_empty() {
-            rows.cells
-                .push(values.iter().map(|index| Ok(json(row.get_ref(index + 2)?))).collect::<Result<_, StoreError>>()?);
-        }
-    }
-    rows.table.columns = texts.iter().map(|&at| columns[at].stored.clone()).collect();
+    let layout = Layout::of(generation);
+    let names = layout.texts.iter().map(|&at| columns[at].stored.clone()).collect();
     // Counted among the texts, as the table has them.
-    let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
-    rows.values = values.iter().filter_map(|&at| columns[at].value).map(among).collect();
-    Ok(rows)
+    let among =
+        |value: ValueColumn| ValueColumn { of: layout.texts.iter().filter(|&&at| at < value.of).count(), ..value };
+    Ok(Rows {
+        run,
+        last_seen,
+        total: u64::try_from(generation.rows).unwrap_or(0),
+        table: Table { columns: names, rows: Vec::new() },
+        values: layout.values.iter().filter_map(|&at| columns[at].value).map(among).collect(),
+        cells: Vec::new(),
+        first_seen: Vec::new(),
+    })
 }
 
-fn json(cell: ValueRef<'_>) -> Json {
+fn each_part(
+    connection: &Connection,
+    generation: &Generation,
+    part: &mut Rows,
+    take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let mut statement = connection.prepare(&select(generation, "", ""))?;
+    let mut found = statement.query([])?;
+    let layout = Layout::of(generation);
+    let mut bytes = 0;
+    while let Some(row) = found.next()? {
+        bytes += layout.take(row, part)?;
+        if part.table.rows.len() < PART_ROWS && bytes < PART_BYTES {
+            continue;
+        }
+        if take(part).is_break() {
+            return Ok(());
+        }
+        bytes = 0;
+        part.table.rows.clear();
+        part.cells.clear();
+        part.first_seen.clear();
+    }
+    if !part.table.rows.is_empty() {
+        // Nothing comes after it.
+        let _ = take(part);
+    }
+    Ok(())
+}
+
+/// The rows of a condition in an order, and in that of their pages, as [`Layout`] reads them.
+fn select(generation: &Generation, condition: &str, order: &str) -> String {
+    let separator = if generation.columns.is_empty() { "" } else { ", " };
+    // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
+    format!(
+        "SELECT _page, _first_seen{separator}{} FROM {}{condition} ORDER BY {order}_rowid_",
+        list(&generation.columns),
+        quoted(&rows_table(generation.id))
+    )
+}
+
+/// Which columns of a table hold texts, and which values.
+struct Layout {
+    texts: Vec<usize>,
+    values: Vec<usize>,
+}
+
+impl Layout {
+    fn of(generation: &Generation) -> Layout {
+        let columns = &generation.columns;
+        let (texts, values) = (0..columns.len()).partition(|&at| columns[at].is_text());
+        Layout { texts, values }
+    }
+
+    /// Appends a row, and says how many bytes its texts are.
+    fn take(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
+        let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
+        let bytes = cells.iter().flatten().map(String::len).sum();
+        rows.table.rows.push(Row { cells, page: row.get(0)? });
+        rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+        if !self.values.is_empty() {
+            let value = |index: &usize| Ok(json(row.get_ref(index + 2)?));
+            rows.cells.push(self.values.iter().map(value).collect::<Result<_, StoreError>>()?);
+        }
+        Ok(bytes)
+    }
+}
+
+pub(super) fn json(cell: ValueRef<'_>) -> Json {
     match cell {
         ValueRef::Integer(number) => number.into(),
         ValueRef::Real(number) => number.into(),

@@ -10,6 +10,30 @@ use super::StoreError;
 /// Says whose file this is, in the header of the file: "piem".
 const APPLICATION_ID: i64 = 0x7069_656d;
 
+/// The index of words (`index.rs`), which can be made again at any time. `_words` has the columns of tasks in slots by their names; the
+/// texts themselves stand in the tables of rows.
+pub(super) const INDEX: &str = "
+    CREATE VIRTUAL TABLE IF NOT EXISTS _words USING fts5 (
+        c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15,
+        content = '', contentless_delete = 1, tokenize = 'ascii'
+    );
+
+    -- Which record an entry of `_words` is: a hash of its texts, of its key, and which row of the table it was.
+    CREATE TABLE IF NOT EXISTS _doc (
+        id INTEGER PRIMARY KEY,
+        digest INTEGER NOT NULL,
+        key BLOB NOT NULL,
+        row INTEGER NOT NULL
+    ) STRICT;
+
+    -- number: the upper bits of its entries' ids; digest: of the generation that is in the index
+    CREATE TABLE IF NOT EXISTS _indexed (
+        task TEXT PRIMARY KEY REFERENCES _task (name),
+        number INTEGER NOT NULL UNIQUE,
+        digest BLOB
+    ) STRICT, WITHOUT ROWID;
+";
+
 /// A migration that was released is never edited; a change is a new one at the end.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
@@ -137,6 +161,50 @@ pub(super) const MIGRATIONS: &[&str] = &[
     -- `_generation.columns` may name columns of values beside those of texts (`names.rs`): an older program would take them
     -- for texts. The tables that are there have none, and stay as they are.
 ",
+    "
+    -- key: the columns that identify a record, JSON; absent in tables of before, as are the digests of records.
+    ALTER TABLE _generation ADD COLUMN key TEXT;
+    ALTER TABLE _keys ADD COLUMN digests BLOB;
+    -- In seconds; absent: as by default.
+    ALTER TABLE _task ADD COLUMN history INTEGER;
+
+    -- A publication that changed what is published. added: absent until it was compared. A run may be forgotten earlier.
+    CREATE TABLE _change (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        task TEXT NOT NULL REFERENCES _task (name),
+        run TEXT NOT NULL,
+        at TEXT NOT NULL,
+        rows_before INTEGER NOT NULL,
+        rows_after INTEGER NOT NULL,
+        added INTEGER,
+        changed INTEGER,
+        removed INTEGER,
+        unlisted TEXT
+    ) STRICT;
+    CREATE INDEX _change_task ON _change (task, id);
+    CREATE INDEX _change_run ON _change (run);
+    CREATE INDEX _change_open ON _change (task) WHERE added IS NULL;
+
+    -- cells: JSON, of each [column, before, after, value before, value after]
+    CREATE TABLE _changed_record (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        change INTEGER NOT NULL REFERENCES _change (id) ON DELETE CASCADE,
+        key BLOB NOT NULL,
+        what TEXT NOT NULL,
+        name TEXT NOT NULL,
+        first_seen TEXT NOT NULL,
+        cells TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX _changed_record_change ON _changed_record (change);
+    CREATE INDEX _changed_record_key ON _changed_record (key);
+
+    CREATE VIEW _history AS
+        SELECT c.task, c.at, r.what, r.name AS record, cell.value ->> 0 AS \"column\", cell.value ->> 1 AS \"before\",
+            cell.value ->> 2 AS \"after\", cell.value ->> 3 AS value_before, cell.value ->> 4 AS value_after, c.run
+        FROM _change c JOIN _changed_record r ON r.change = c.id, json_each(r.cells) cell
+        WHERE c.added IS NOT NULL;
+",
+    INDEX,
 ];
 
 /// The format this program writes.

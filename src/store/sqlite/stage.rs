@@ -1,14 +1,16 @@
 //! Rows of a run that is going. They wait in memory until there are many: most runs bring a page or two, and most of
-//! those say what is published already, so that they never need a table. What does not fit is written to a table that no
-//! view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
+//! those say what is published already, so that they never need a table (`follow.rs`). What does not fit is written to a
+//! table that no view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
 //! and other tasks are not kept waiting.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::keys::{self, Entry, Found};
+use super::follow::Same;
+use super::gone::Gone;
+use super::keys::{self, Found, Marked};
 use super::known::{self, Known};
-use super::{Sqlite, StoreError, generation, runs, stamp};
+use super::{Sqlite, StoreError, generation, log, runs, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
 use crate::store::batch::{Batch, Record};
@@ -17,18 +19,20 @@ use crate::store::batch::{Batch, Record};
 #[derive(Default)]
 pub(super) struct Staged {
     pub batch: Batch,
-    table: Option<Written>,
+    /// Rows before those that wait which are the published ones, and were not written.
+    pub(super) same: Option<Same>,
+    pub(super) table: Option<Written>,
     /// When the published rows were first seen, once there are enough new ones that asking for each would be dear.
     known: Option<Known>,
     /// The keys of what was written, unless there are too many.
-    keys: Vec<Entry>,
+    keys: Vec<Marked>,
 }
 
 /// The table that a run's rows go to, once there is one.
 #[derive(Clone, Copy)]
-struct Written {
-    generation: i64,
-    columns: usize,
+pub(super) struct Written {
+    pub generation: i64,
+    pub columns: usize,
 }
 
 impl Staging for Sqlite {
@@ -60,12 +64,13 @@ impl Staging for Sqlite {
         let mut spilled = false;
         for row in rows {
             staged.batch.take(row, &places, seen);
-            if staged.batch.is_full() {
+            if staged.batch.is_full() && !staged.follow(&self.connection, task)? {
+                staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
                 staged.spill(&mut self.connection, run, task)?;
                 spilled = true;
             }
         }
-        if spilled { self.shorten_log() } else { Ok(()) }
+        if spilled { log::shorten(&self.connection, self.home.as_ref()) } else { Ok(()) }
     }
 }
 
@@ -81,13 +86,17 @@ impl Staged {
         let generation = self.write_with(&transaction, run, task, &first_seen)?;
         let mut keys = self.entries(&first_seen)?;
         transaction.commit()?;
-        if self.batch.rows > known::MOST {
-            self.keys = Vec::new();
-        }
-        self.keys.append(&mut keys);
+        self.keep_keys(&mut keys);
         self.table = Some(Written { generation, columns: self.batch.columns.len() });
         self.batch.written();
         Ok(generation)
+    }
+
+    pub(super) fn keep_keys(&mut self, keys: &mut Vec<Marked>) {
+        if self.batch.rows > known::MOST {
+            self.keys = Vec::new();
+        }
+        self.keys.append(keys);
     }
 
     /// Writes what waits inside a transaction that is the caller's.
@@ -115,7 +124,7 @@ impl Staged {
         Ok(generation)
     }
 
-    /// Whether all rows wait still, so that no table of their own was made.
+    /// Whether no table was made: all rows wait still, or are the published ones.
     pub fn is_all_in_memory(&self) -> bool {
         self.table.is_none()
     }
@@ -124,18 +133,20 @@ impl Staged {
     /// row by row between insertions, so that the processor waits for many places of its memory at a time.
     pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
         let waiting = self.batch.waiting().iter();
-        match (&self.known, published) {
-            (Some(known), _) => Ok(waiting.map(|it| known.first_seen(it.key).unwrap_or(it.seen)).collect()),
-            (None, None) => Ok(waiting.map(|it| it.seen).collect()),
-            (None, Some(published)) => {
-                let blocks = keys::has_blocks(connection, published)?;
-                let ask = |it: &Record| -> Result<i64, StoreError> {
-                    let found = keys::find(connection, published, blocks, it.key)?;
-                    Ok(found.map_or(it.seen, |found| found.first_seen))
-                };
-                waiting.map(ask).collect()
+        let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
+        let gone = Gone::of(connection, published)?;
+        let blocks = self.known.is_none() && keys::has_blocks(connection, published)?;
+        let ask = |it: &Record| -> Result<i64, StoreError> {
+            let found = match &self.known {
+                Some(known) => known.first_seen(it.key),
+                None => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
+            };
+            match found {
+                Some(first_seen) => Ok(first_seen),
+                None => Ok(gone.first_seen(it.key)?.unwrap_or(it.seen)),
             }
-        }
+        };
+        waiting.map(ask).collect()
     }
 
     /// Inserts what waits into a generation's table.
@@ -163,7 +174,7 @@ impl Staged {
     }
 
     /// The keys of what waits, as it stands in a table of its own.
-    fn entries(&self, first_seen: &[i64]) -> Result<Vec<Entry>, StoreError> {
+    pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<Marked>, StoreError> {
         if self.batch.rows > known::MOST {
             return Ok(Vec::new());
         }
@@ -171,7 +182,9 @@ impl Staged {
         let row = |index: usize| i64::try_from(before + index + 1).unwrap_or(i64::MAX);
         let records = self.batch.waiting().iter().zip(first_seen).enumerate();
         records
-            .map(|(index, (record, &first_seen))| keys::entry(record.key, Found { first_seen, row: row(index) }))
+            .map(|(index, (record, &first_seen))| {
+                keys::marked(record.key, Found { first_seen, row: row(index) }, record.digest)
+            })
             .collect()
     }
 
@@ -190,9 +203,10 @@ impl Staged {
     /// Writes down what a generation's table holds.
     pub fn describe(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
         let columns = self.batch.columns_json()?;
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
         connection
-            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4 WHERE id = ?1")?
-            .execute(params![generation, columns, self.batch.rows, self.batch.digest.to_bytes()])?;
+            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4, key = ?5 WHERE id = ?1")?
+            .execute(params![generation, columns, self.batch.rows, self.batch.digest.to_bytes(), key])?;
         Ok(())
     }
 }

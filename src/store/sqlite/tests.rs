@@ -1,5 +1,6 @@
 //! What can only be seen from inside: the connection's settings, and a disk that is full.
 
+mod changes;
 mod keys;
 mod upgrade;
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pieme::model::TaskName;
+use chrono::Utc;
+use pieme::model::{Counts, TaskName};
 use pieme::store::Store;
 use rusqlite::{Connection, OpenFlags};
 
@@ -19,6 +20,8 @@ const ENDLESS: usize = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Within this time a writer publishes a dozen generations, one of them a large one.
 const LONGEST_MICROS: usize = 60_000;
+/// Changes that a killed writer may have left half, and some of before.
+const LOOKED_AT: u32 = 20;
 /// A control that so many kills do no harm to is none.
 const CONTROL_KILLS: usize = 200;
 /// A look at the large table costs a hundred times one at the small.
@@ -91,8 +94,30 @@ fn kill_one(folder: &Path, role: &str, dice: &mut Dice, counted: &mut Counted) {
     // The newest of both tasks, and the runs of this round.
     let from = acks.len().saturating_sub(acks.len() - before + 30);
     let harm = inspect(folder, &acks[from..]);
-    counted.lost += harm.lost;
+    counted.lost += harm.lost + if role == "product" { forgotten_changes(folder) } else { 0 };
     counted.corrupt += harm.corrupt;
+}
+
+/// Publications whose changes are not all told after the next start: every one changes all rows that both have, and the number
+/// of a generation says how many rows there are.
+fn forgotten_changes(folder: &Path) -> usize {
+    let mut store = Store::open(&database(folder)).expect("a sound database");
+    store.interrupted(Utc::now()).expect("what was cut short is finished");
+    let connection = Connection::open(database(folder)).expect("a reader");
+    let mut forgotten = 0;
+    for task in TASKS {
+        let newest = look(&connection, task).map_or(0, |seen| seen.newest);
+        let changes = store.changes(&TaskName::new(task).expect("a name"), None, LOOKED_AT).expect("changes");
+        forgotten += usize::from(changes.len() as u64 != newest.saturating_sub(1).min(LOOKED_AT.into()));
+        for (change, number) in changes.iter().zip((0..=newest).rev()) {
+            let (before, after) = (writer::rows(task, number - 1), writer::rows(task, number));
+            let (added, removed) = (after.saturating_sub(before), before.saturating_sub(after));
+            let counts = Counts { added, changed: before.min(after), removed };
+            let listed = store.records_of(change.id, 0, u32::MAX).expect("records").len() as u64;
+            forgotten += usize::from(change.counts != Some(counts) || listed != counts.all());
+        }
+    }
+    forgotten
 }
 
 fn last_words(folder: &Path) -> String {

@@ -204,7 +204,7 @@ fn assignment() -> Assignment {
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
-        mend: None,
+        still: None,
     }
 }
 

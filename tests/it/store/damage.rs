@@ -49,10 +49,8 @@ fn a_newer_format_is_refused_with_the_version() {
     let (_folder, path) = finished();
     sqlite3(&path, "PRAGMA user_version = 99");
     let error = Store::open(&path).err().expect("refused").to_string();
-    assert!(
-        error.ends_with("was written by a newer pieme (format 99, this one knows 6): install that version"),
-        "{error}"
-    );
+    assert!(error.contains("was written by a newer pieme (format 99, this one knows "), "{error}");
+    assert!(error.ends_with("): install that version"), "{error}");
     assert!(Store::open_reader(&path).is_err());
 }
 

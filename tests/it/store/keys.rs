@@ -49,7 +49,7 @@ fn first_seen_is_carried_between_generations_of_any_size(kind: Kind) {
     scene.publish([2, 9, LARGE, 100_000], 3);
     assert_eq!(scene.first_seen([0, 1, 2, 3]), [0, 1, 2, 3], "small after large");
     scene.publish([2, 100_000, 7], 4);
-    assert_eq!(scene.first_seen([0, 1, 2]), [0, 3, 4], "small into the table of the large one");
+    assert_eq!(scene.first_seen([0, 1, 2]), [0, 3, 1], "small into the table of the large one; the last came back");
     if kind == Kind::Sqlite {
         assert_eq!(scene.ask("SELECT count(*) FROM _keys"), "0", "its keys went with its rows");
     }

@@ -93,10 +93,16 @@ fn a_database_of_before_values_is_brought_up_to_date_and_read_as_it_was() {
     let path = scene.path();
     drop(scene.store);
     let connection = Connection::open(&path).expect("a writer");
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
-    connection.pragma_update(None, "user_version", version - 1).expect("the format before");
+    let before_history = "DROP VIEW _history; DROP TABLE _changed_record; DROP TABLE _change;
+        ALTER TABLE _generation DROP COLUMN key; ALTER TABLE _keys DROP COLUMN digests;
+        ALTER TABLE _task DROP COLUMN history";
+    connection.execute_batch(before_history).expect("the format before history");
+    connection.pragma_update(None, "user_version", 5).expect("the format before values");
     drop(connection);
-    let store = Store::open(&path).expect("brought up to date");
-    let rows = store.published(&scene.task, 10, 0).expect("rows").expect("published");
+    scene.store = Store::open(&path).expect("brought up to date");
+    let rows = scene.store.published(&scene.task, 10, 0).expect("rows").expect("published");
     assert_eq!((rows.table.rows.len(), rows.values.len()), (1, 0));
+    scene.go(CHANGED, &[&["Adler", "96"]]);
+    let change = &scene.store.changes(&scene.task, None, 9).expect("changes")[0];
+    assert_eq!(change.counts.map(|it| it.changed), Some(1), "compared with rows of before");
 }

@@ -11,15 +11,13 @@ use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::progress::Progress;
 use crate::judge::{self, Severity, Standing};
 use crate::model::{PastRun, State, TaskName};
-use crate::store::{Store, TaskRow};
+use crate::store::{Store, StoreError, TaskRow};
 use crate::taskdir::{self, Shelf};
-
-use super::Complaint;
 
 /// How long a daemon may take to say how far its runs are.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Line {
     pub task: TaskName,
     pub title: Option<String>,
@@ -51,14 +49,37 @@ pub struct Line {
 }
 
 /// What is known of a task, before judgement.
-struct Known {
-    row: TaskRow,
-    is_disabled: bool,
-    tags: Option<Vec<String>>,
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub row: TaskRow,
+    pub is_disabled: bool,
+    pub tags: Option<Vec<String>>,
+}
+
+impl Line {
+    /// The same task some time later: what depends on the clock is judged anew.
+    pub fn at(&self, now: DateTime<Utc>) -> Line {
+        let state = self.state_at(now);
+        Line {
+            state,
+            advice: judge::advice(state, &self.task, self.last_run.as_ref()),
+            severity: judge::severity(state, self.last_run.as_ref(), self.rows.is_some()),
+            age_s: age(self.last_ok, now),
+            ..self.clone()
+        }
+    }
+
+    pub fn state_at(&self, now: DateTime<Utc>) -> State {
+        judge::state(&self.standing, now)
+    }
+}
+
+fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
+    last_ok.map(|at| (now - at).num_seconds().max(0))
 }
 
 /// All tasks, worst first.
-pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, Complaint> {
+pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, StoreError> {
     let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
     if let Some(store) = Store::open_reader_if_any(&config.store)? {
         let rows = store.tasks()?;
@@ -77,8 +98,12 @@ pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Ut
     for line in &mut lines {
         line.progress = going.remove(&line.task);
     }
-    lines.sort_by(|a, b| (a.state, &a.task).cmp(&(b.state, &b.task)));
+    worst_first(&mut lines);
     Ok(lines)
+}
+
+pub fn worst_first(lines: &mut [Line]) {
+    lines.sort_by(|a, b| (a.state, &a.task).cmp(&(b.state, &b.task)));
 }
 
 /// With nobody watching tasks/, its truth is in the folders. One that came back has its rows still.
@@ -106,7 +131,7 @@ fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskNa
 }
 
 /// The store does not know which tasks are switched off in their folders; those have no next time.
-fn is_disabled(config: &Config, row: &TaskRow) -> bool {
+pub fn is_disabled(config: &Config, row: &TaskRow) -> bool {
     let may_be = row.next_due.is_none() && !row.paused && row.running_since.is_none();
     may_be && taskdir::read(&config.tasks.join(row.name.as_str())).is_ok_and(|folder| !folder.task.enabled)
 }
@@ -124,7 +149,8 @@ fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
     going
 }
 
-fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
+/// How a task stands.
+pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
     let Known { row, is_disabled, tags } = known;
     let standing = Standing {
         problem: row.problem.clone(),
@@ -143,7 +169,7 @@ fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         rows: row.published_rows,
         similarity: row.last_run.as_ref().and_then(|run| run.verdict.similarity),
         last_ok: row.last_ok,
-        age_s: row.last_ok.map(|at| (now - at).num_seconds().max(0)),
+        age_s: age(row.last_ok, now),
         next: row.next_due,
         fails: row.fails_in_a_row,
         task: row.name,

@@ -1,25 +1,41 @@
 //! What the texts of typed columns mean, as a person or a program reads it.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use crate::model::{ColumnType, Facet, ValueColumn};
+use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
 use crate::normalise::{self, Hints};
 use crate::store::Rows;
 
+/// Rows as a document: the records as found, and what they mean where columns have types.
+pub fn document(task: &TaskName, rows: &Rows) -> Json {
+    let mut document = json!({
+        "task": task,
+        "run": rows.run,
+        "columns": rows.table.columns,
+        "records": rows.table.records(),
+    });
+    if !rows.values.is_empty() {
+        document["types"] = types(rows);
+        document["values"] = values(rows);
+        document["unread"] = unread(rows);
+    }
+    document
+}
+
 /// The type of each column that has one.
-pub fn types(rows: &Rows) -> Json {
+fn types(rows: &Rows) -> Json {
     let main = rows.values.iter().filter(|it| it.facet == Facet::Value);
     let entry = |it: &ValueColumn| (rows.table.columns[it.of].clone(), Json::from(it.kind.word()));
     Json::Object(main.map(entry).collect())
 }
 
 /// Of each record: the values of its typed columns. Null where the text has none; money is an object.
-pub fn json(rows: &Rows) -> Json {
+fn values(rows: &Rows) -> Json {
     rows.cells.iter().map(|cells| Json::Object(record(rows, cells))).collect()
 }
 
 /// Texts that have no value, each with the reason.
-pub fn unread(rows: &Rows) -> Json {
+fn unread(rows: &Rows) -> Json {
     let main: Vec<(usize, &ValueColumn)> =
         rows.values.iter().enumerate().filter(|(_, it)| it.facet == Facet::Value).collect();
     let hints = Hints::new(chrono_tz::Tz::UTC, rows.last_seen, None, None);
@@ -30,7 +46,7 @@ pub fn unread(rows: &Rows) -> Json {
             let Some(text) = text.filter(|_| cells[at].is_null()) else { continue };
             let why = normalise::read(column.kind, text, &hints).err().map(|why| why.to_string());
             let name = &rows.table.columns[column.of];
-            found.push(serde_json::json!({ "record": place, "column": name, "text": text, "why": why }));
+            found.push(json!({ "record": place, "column": name, "text": text, "why": why }));
         }
     }
     found.into()

@@ -1,0 +1,146 @@
+//! `pieme diff`: what the last change has changed, cell by cell.
+
+use chrono::Utc;
+use comfy_table::Table;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::config::Config;
+use crate::model::TaskName;
+use crate::store::{Cell, CellChange, Change, RecordChange, Store, What};
+
+use super::since::Since;
+use super::{Complaint, Done, exit, log, out, reader, task_name};
+
+/// What the last change of the published rows has added, changed and removed
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme diff hotels
+  pieme diff hotels --since 7d          every change of the last week, newest first
+  pieme diff hotels --run 0198a…        what one run has changed
+  pieme diff hotels --json | jq '.changes[].records[] | select(.what == \"added\")'
+
+Records are told apart by `data.key` of task.toml; docs/history.md has the rules.")]
+pub struct Args {
+    task: String,
+    /// The change that this run has made, by its id or the beginning of it
+    #[arg(long, value_name = "ID", conflicts_with = "since")]
+    run: Option<String>,
+    /// All changes since then: 7d, 12h, 2026-11-01
+    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+    since: Option<Since>,
+    /// At most so many records; absent: 100, or all with --json
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// A screenful or two.
+const SHOWN: u32 = 100;
+
+/// Changes that are looked at for `--since`; the history of a task that changes every ten minutes for a week.
+const MOST_CHANGES: u32 = 1_000;
+
+/// Wider cells are cut on a terminal; `--json` has them whole.
+const CELL_WIDTH: usize = 48;
+
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    change: Change,
+    records: Vec<RecordChange>,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let name = task_name(&args.task)?;
+    let store = reader(config)?;
+    let changes = wanted(&store, &name, &args)?;
+    let mut left = args.limit.unwrap_or(if args.json { u32::MAX } else { SHOWN });
+    let mut shown = Vec::new();
+    for change in changes {
+        let records = store.records_of(change.id, 0, left)?;
+        left = left.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX));
+        shown.push(Shown { change, records });
+    }
+    if args.json {
+        out::json(&json!({ "task": name, "changes": shown }));
+        return Ok(exit::DONE);
+    }
+    if shown.is_empty() {
+        out::say(nothing(&store, &name, &args)?);
+    }
+    shown.iter().for_each(|it| print(&name, it));
+    Ok(exit::DONE)
+}
+
+fn wanted(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<Change>, Complaint> {
+    if let Some(id) = &args.run {
+        return Ok(store.change_of(log::named(store, name, id)?.run)?.into_iter().collect());
+    }
+    let Some(since) = args.since else { return Ok(store.changes(name, None, 1)?) };
+    let since = since.before(Utc::now());
+    let changes = store.changes(name, None, MOST_CHANGES)?;
+    Ok(changes.into_iter().take_while(|change| change.at >= since).collect())
+}
+
+/// Why there is nothing to show.
+fn nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, Complaint> {
+    if store.published(name, 0, 0)?.is_none() {
+        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
+        return Err(Complaint::new(exit::FAILED, sentence));
+    }
+    Ok(match (&args.run, args.since) {
+        (Some(id), _) => format!("{name}: run {id} has not changed the published rows"),
+        (None, Some(_)) => format!("{name}: nothing has changed since then"),
+        (None, None) => format!("{name}: nothing has changed since its rows were first published"),
+    })
+}
+
+fn print(name: &TaskName, shown: &Shown) {
+    let Shown { change, records } = shown;
+    let counts = match (change.compared(), change.counts) {
+        (Some(counts), _) => counts.to_string(),
+        (None, Some(_)) => "not compared".to_owned(),
+        (None, None) => "being compared".to_owned(),
+    };
+    let (at, run) = (change.at.format("%Y-%m-%d %H:%M UTC"), change.run);
+    out::say(format!("{name}: {counts} ({} rows, {} before), {at}, run {run}", change.rows_after, change.rows_before));
+    if let Some(why) = change.unlisted {
+        out::say(format!("  {}", why.sentence()));
+    }
+    if !records.is_empty() {
+        let mut table = out::table(&["WHAT", "RECORD", "COLUMN", "BEFORE", "AFTER"]);
+        records.iter().for_each(|record| add_rows(&mut table, record));
+        out::say(table);
+    }
+    let all = change.counts.map_or(0, |counts| counts.all());
+    let left = all.saturating_sub(records.len() as u64);
+    if left > 0 && change.unlisted.is_none() {
+        out::say(format!("… and {left} more; `--limit` or `--json` shows them"));
+    }
+}
+
+/// A line a changed cell; one line for a record that is new or gone.
+fn add_rows(table: &mut Table, record: &RecordChange) {
+    let word = record.what.word();
+    let name = out::cell(&record.name, CELL_WIDTH);
+    let text = |cell: &Cell| out::cell(cell.text.as_deref().unwrap_or(""), CELL_WIDTH);
+    match record.what {
+        What::Added => _ = table.add_row([word, &name, "", "", &whole(&record.cells, |cell| &cell.to)]),
+        What::Removed => _ = table.add_row([word, &name, "", &whole(&record.cells, |cell| &cell.from), ""]),
+        What::Changed => {
+            for cell in &record.cells {
+                let column = out::cell(&cell.column, CELL_WIDTH);
+                table.add_row([word, &name, &column, &text(&cell.from), &text(&cell.to)]);
+            }
+        }
+    }
+}
+
+/// All texts of a record on one line.
+fn whole(cells: &[CellChange], side: impl Fn(&CellChange) -> &Cell) -> String {
+    let texts: Vec<&str> = cells.iter().filter_map(|cell| side(cell).text.as_deref()).collect();
+    out::cell(&texts.join(" | "), CELL_WIDTH)
+}

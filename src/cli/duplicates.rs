@@ -1,0 +1,104 @@
+//! `pieme duplicates`: records of the same thing, within a task and across tasks. They are shown, never merged.
+
+mod look;
+
+use serde_json::json;
+
+use crate::config::Config;
+use crate::model::TaskName;
+use crate::normalise::likeness::{Group, How};
+use crate::store::Store;
+
+use super::{Complaint, Done, exit, out, reader, task_name};
+use look::{Found, Record};
+
+/// Records that are of the same thing but for spelling, within a task and across tasks
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme duplicates                         over all published rows
+  pieme duplicates authors --by name       “Smith, John” and “John Smith”; “J. Smith” may be either
+  pieme duplicates berlin hamburg --by title --by city
+  pieme duplicates --json | jq '.groups[] | select(length > 2)'
+
+Without --by the columns of `data.key` are compared, or else all columns of text that are no links. Case, accents,
+punctuation and the order of words do not matter; initials may stand for names. Nothing is merged.")]
+pub struct Args {
+    /// Only these; absent: all tasks
+    task: Vec<String>,
+    /// Compare this column; may be given several times, then all of them must agree
+    #[arg(long, value_name = "COLUMN")]
+    by: Vec<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Wider cells are cut on a terminal; `--json` has them whole.
+const CELL_WIDTH: usize = 80;
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let store = reader(config)?;
+    let tasks = match args.task.is_empty() {
+        true => store.task_names()?,
+        false => args.task.iter().map(|name| task_name(name)).collect::<Result<_, _>>()?,
+    };
+    let found = look::through(config, &store, &tasks, &args.by)?;
+    if found.compared == 0 {
+        return Err(nothing_to_compare(&store, &tasks, &args.by)?);
+    }
+    if args.json {
+        let groups: Vec<_> = found.groups.iter().map(as_json).collect();
+        out::json(&json!({ "compared": found.compared, "complete": found.is_complete, "groups": groups }));
+        return Ok(exit::DONE);
+    }
+    print(&found);
+    Ok(exit::DONE)
+}
+
+fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Result<Complaint, Complaint> {
+    let mut columns = Vec::new();
+    for task in tasks {
+        columns.extend(store.published(task, 0, 0)?.map(|rows| rows.table.columns).unwrap_or_default());
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Ok(match columns.is_empty() {
+        true => Complaint::new(exit::FAILED, "nothing is published yet; `pieme status` says why"),
+        false => {
+            let wanted = if by.is_empty() { String::new() } else { format!(" in {}", by.join(", ")) };
+            let sentence = format!("no record has a text{wanted}; there are the columns {}", columns.join(", "));
+            Complaint::new(exit::USAGE, sentence)
+        }
+    })
+}
+
+fn as_json(group: &Group<Record>) -> serde_json::Value {
+    let record =
+        |(how, record): &(How, Record)| json!({ "match": word(*how), "task": record.task, "record": record.cells });
+    group.records.iter().map(record).collect()
+}
+
+fn word(how: How) -> &'static str {
+    match how {
+        How::Same => "same",
+        How::Initials => "initials",
+    }
+}
+
+fn print(found: &Found) {
+    let mut table = out::table(&["GROUP", "MATCH", "TASK", "RECORD"]);
+    for (number, group) in found.groups.iter().enumerate() {
+        for (how, record) in &group.records {
+            let texts: Vec<&str> = record.cells.values().filter_map(|text| text.as_str()).collect();
+            let (number, name) = ((number + 1).to_string(), record.task.to_string());
+            table.add_row([number, word(*how).to_owned(), name, out::cell(&texts.join(" | "), CELL_WIDTH)]);
+        }
+    }
+    if !found.groups.is_empty() {
+        out::say(table);
+    }
+    out::say(format!("{} groups among {} records", found.groups.len(), found.compared));
+    if !found.is_complete {
+        out::say("There are more than are shown: name fewer tasks.");
+    }
+}

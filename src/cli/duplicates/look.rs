@@ -1,0 +1,105 @@
+//! Going through the published rows twice: the first time only hashes are kept, the second time the records that have company.
+
+use serde_json::{Map, Value as Json};
+
+use crate::config::Config;
+use crate::model::{TaskName, ValueColumn};
+use crate::normalise::likeness::{Group, Likeness, Sieve};
+use crate::store::{Rows, Store, StoreError};
+
+/// Rows that are in memory at a time.
+const AT_ONCE: u64 = 10_000;
+
+/// Records that are compared, at 16 bytes each while hashes are gathered: 80 MB at most.
+const MOST: u64 = 5_000_000;
+
+/// Records with company that are kept with their texts; a list of more is read by nobody.
+const MOST_KEPT: usize = 50_000;
+
+#[derive(Clone)]
+pub struct Record {
+    pub task: TaskName,
+    /// Its texts under their columns.
+    pub cells: Map<String, Json>,
+}
+
+pub struct Found {
+    pub groups: Vec<Group<Record>>,
+    pub compared: u64,
+    /// Neither limit was reached.
+    pub is_complete: bool,
+}
+
+pub fn through(config: &Config, store: &Store, tasks: &[TaskName], by: &[String]) -> Result<Found, StoreError> {
+    let mut sieve = Sieve::default();
+    let mut compared = 0;
+    each(config, store, tasks, by, |likeness, _, _, _| {
+        sieve.note(&likeness);
+        compared += 1;
+        compared < MOST
+    })?;
+    let mut suspects = sieve.suspects();
+    let mut is_complete = compared < MOST;
+    each(config, store, tasks, by, |likeness, task, rows, row| {
+        if suspects.has_company(&likeness) {
+            suspects.keep(likeness, Record { task: task.clone(), cells: cells(rows, row) });
+        }
+        is_complete &= suspects.len() < MOST_KEPT;
+        suspects.len() < MOST_KEPT
+    })?;
+    Ok(Found { groups: suspects.groups(), compared, is_complete })
+}
+
+/// Every record that has something to compare, until the visitor has enough.
+fn each(
+    config: &Config,
+    store: &Store,
+    tasks: &[TaskName],
+    by: &[String],
+    mut visit: impl FnMut(Likeness, &TaskName, &Rows, usize) -> bool,
+) -> Result<(), StoreError> {
+    for task in tasks {
+        let key = match by.is_empty() {
+            true => crate::taskdir::read(&config.tasks.join(task.as_str())).map_or(Vec::new(), |it| it.task.data.key),
+            false => by.to_vec(),
+        };
+        let mut from = 0;
+        loop {
+            let rows = store.published(task, AT_ONCE, from)?;
+            let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
+            from += rows.table.rows.len() as u64;
+            let columns = compared_columns(&rows, &key);
+            for (place, row) in rows.table.rows.iter().enumerate() {
+                let texts = columns.iter().filter_map(|&at| row.cells.get(at)?.as_deref());
+                // Where no columns are named, links say nothing of what a record is.
+                let texts = texts.filter(|text| !key.is_empty() || !is_link(text));
+                let Some(likeness) = Likeness::of(texts) else { continue };
+                if !visit(likeness, task, &rows, place) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns that are named, as far as the task has all of them; or else those of plain text.
+fn compared_columns(rows: &Rows, key: &[String]) -> Vec<usize> {
+    let columns = &rows.table.columns;
+    if key.is_empty() {
+        let is_typed = |at: usize| rows.values.iter().any(|value: &ValueColumn| value.of == at);
+        return (0..columns.len()).filter(|&at| !is_typed(at)).collect();
+    }
+    let places: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
+    places.unwrap_or_default()
+}
+
+fn is_link(text: &str) -> bool {
+    let text = text.trim();
+    text.contains("://") || text.starts_with('/') && !text.contains(' ')
+}
+
+fn cells(rows: &Rows, row: usize) -> Map<String, Json> {
+    let named = rows.table.columns.iter().zip(&rows.table.rows[row].cells);
+    named.filter_map(|(name, text)| Some((name.clone(), Json::from(text.clone()?)))).collect()
+}

@@ -1,0 +1,175 @@
+//! `pieme export`: the published rows of tasks as files for other programs.
+
+mod place;
+
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::export::{Choices, ExportError, Format, Writer};
+use crate::model::TaskName;
+use crate::store::Store;
+
+use super::{Complaint, Done, exit, out, reader, records, task_name};
+use place::Place;
+
+/// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  pieme export hotels > hotels.csv\n  pieme export hotels -o hotels.parquet\n  pieme export hotels flats --format jsonl | jq ._task\n  pieme export hotels flats -o backup/ --format csv   one file a task, in a folder that is there\n  pieme export hotels -o hotels.db                    a plain table in an SQLite file\n\nA file gets its name when it is whole; until then one that is there stays."
+)]
+pub struct Args {
+    #[arg(required = true, value_name = "TASK")]
+    tasks: Vec<String>,
+    /// csv, json, jsonl, parquet or sqlite; default: what the file's name ends in, else csv
+    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    format: Option<Format>,
+    /// A file, or a folder for one file a task; default: stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only the texts as found, without what they mean
+    #[arg(long)]
+    texts: bool,
+    /// CSV without the apostrophe before what a spreadsheet would take for a formula
+    #[arg(long)]
+    raw: bool,
+    /// Say what was written as one JSON document
+    #[arg(long, requires = "output")]
+    json: bool,
+}
+
+/// What one file holds now.
+#[derive(Serialize)]
+struct Written {
+    file: PathBuf,
+    format: &'static str,
+    tasks: Vec<Counted>,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    task: TaskName,
+    rows: u64,
+}
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let mut tasks: Vec<TaskName> = args.tasks.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
+    let mut seen = std::collections::BTreeSet::new();
+    tasks.retain(|task| seen.insert(task.clone()));
+    let format = format(&args)?;
+    let store = reader(config)?;
+    // Before the first byte: half a file for a name that was mistyped would help nobody.
+    for task in &tasks {
+        if store.published(task, 0, 0)?.is_none() {
+            return Err(Complaint::new(exit::FAILED, records::none_published(task)));
+        }
+    }
+    let mut choices = Choices { texts: args.texts, raw: args.raw, several: false };
+    let files: Vec<(Place, Vec<TaskName>)> = match &args.output {
+        Some(folder) if folder.is_dir() => {
+            let file = |task: &TaskName| folder.join(format!("{task}.{}", format.word()));
+            tasks.into_iter().map(|task| (Place::of(&file(&task)), vec![task])).collect()
+        }
+        output => {
+            choices.several = tasks.len() > 1;
+            if choices.several && !format.holds_several() {
+                let sentence = format!(
+                    "a {} file holds one task: name a folder with -o, or use jsonl, json or sqlite",
+                    format.word()
+                );
+                return Err(Complaint::new(exit::USAGE, sentence));
+            }
+            vec![(output.as_deref().map_or(Place::Stdout, Place::of), tasks)]
+        }
+    };
+    let mut written = Vec::new();
+    for (place, tasks) in files {
+        let counted = write(&store, &place, format, choices, tasks)?;
+        written.extend(place.path().map(|file| Written {
+            file: file.to_owned(),
+            format: format.word(),
+            tasks: counted,
+        }));
+    }
+    tell(&written, args.json);
+    Ok(exit::DONE)
+}
+
+fn write(
+    store: &Store,
+    place: &Place,
+    format: Format,
+    choices: Choices,
+    tasks: Vec<TaskName>,
+) -> Result<Vec<Counted>, Complaint> {
+    let mut counted = Vec::new();
+    let done = place.write(format, choices, &mut |writer| {
+        for task in &tasks {
+            counted.push(Counted { task: task.clone(), rows: fill(store, task, writer)? });
+        }
+        Ok(())
+    });
+    match done {
+        Ok(()) => Ok(counted),
+        // Whoever read along has seen enough.
+        Err(error) if error.is_closed_pipe() => Ok(counted),
+        Err(error) => Err(Complaint::new(exit::FAILED, place.trouble(&error))),
+    }
+}
+
+/// All rows of a task, of one moment.
+fn fill(store: &Store, task: &TaskName, writer: &mut dyn Writer) -> Result<u64, ExportError> {
+    let (mut rows, mut has_begun, mut trouble) = (0, false, Ok(()));
+    store.each_published(task, &mut |part| {
+        trouble = match std::mem::replace(&mut has_begun, true) {
+            false => writer.begin(task, part),
+            true => writer.take(part),
+        };
+        rows += part.table.rows.len() as u64;
+        if trouble.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    trouble.map(|()| rows)
+}
+
+fn format(args: &Args) -> Result<Format, Complaint> {
+    let usage = |sentence: &str| Complaint::new(exit::USAGE, sentence);
+    let file = args.output.as_deref().filter(|path| !path.is_dir());
+    let format = match (args.format, file) {
+        (Some(format), _) => format,
+        (None, Some(file)) => Format::of(file).ok_or_else(|| {
+            usage(&format!("{}: which format? Add --format csv, json, jsonl, parquet or sqlite", file.display()))
+        })?,
+        (None, None) => Format::Csv,
+    };
+    let to_stdout = args.output.is_none();
+    match format {
+        Format::Sqlite if to_stdout => Err(usage("an SQLite file cannot be a stream: name it with -o FILE")),
+        Format::Parquet if to_stdout && io::stdout().is_terminal() => {
+            Err(usage("a Parquet file is nothing for a terminal: name it with -o FILE"))
+        }
+        good => Ok(good),
+    }
+}
+
+fn format_of(word: &str) -> Result<Format, String> {
+    let named = Format::ALL.iter().copied().find(|format| format.word() == word);
+    named.ok_or_else(|| format!("there are {}", Format::ALL.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ")))
+}
+
+fn tell(written: &[Written], json: bool) {
+    if json {
+        return out::json(&serde_json::json!({ "files": written }));
+    }
+    for Written { file, tasks, .. } in written {
+        let rows = |it: &Counted| format!("{} rows of {}", it.rows, it.task);
+        let rows: Vec<String> = tasks.iter().map(rows).collect();
+        out::note(format!("{} in {}", rows.join(", "), shown(file)));
+    }
+}
+
+fn shown(path: &Path) -> String {
+    out::cell(&path.display().to_string(), 300)
+}

@@ -1,0 +1,121 @@
+//! `pieme search`: words in all published rows.
+
+use clap::ColorChoice;
+use serde_json::{Map, Value as Json, json};
+
+use crate::config::Config;
+use crate::model::TaskName;
+use crate::store::{Answer, Hit, Query, Snippet, Wanted};
+
+use super::{Complaint, Done, exit, out, reader, task_name};
+
+/// Find words in all published rows
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  pieme search halifax hotel            both words, anywhere in a row\n  pieme search '\"grand hotel\"' bar*      a phrase, and a word that begins with bar\n  pieme search 'hotel -breakfast'        without that word\n  pieme search name:adler price:95       in these columns\n  pieme search adler --task hotels --json | jq '.hits[].record'\n\nAccents, case and punctuation do not count. What the shell would read goes between single quotes."
+)]
+pub struct Args {
+    /// Words, \"phrases\", begin*, -not, column:word
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// Only in this task; may be said several times
+    #[arg(long, value_name = "TASK")]
+    task: Vec<String>,
+    /// Only in the column of this name
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u64,
+    /// Leave out so many of the best
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Wider names of columns are cut.
+const NAME_WIDTH: usize = 20;
+const SNIPPET_WIDTH: usize = 200;
+
+pub fn run(config: &Config, args: Args) -> Done {
+    let query = Query::parse(&args.words.join(" "), args.column.as_deref())
+        .map_err(|error| Complaint::new(exit::USAGE, error.to_string()))?;
+    let tasks: Vec<TaskName> = args.task.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
+    let wanted = Wanted { query, tasks, limit: args.limit, offset: args.offset };
+    let answer = reader(config)?.search(&wanted)?;
+    if args.json {
+        out::json(&document(&answer));
+        return Ok(exit::DONE);
+    }
+    let is_styled = out::is_styled(ColorChoice::Auto);
+    answer.hits.iter().for_each(|hit| show(hit, is_styled));
+    out::note(summary(&answer, &wanted));
+    Ok(exit::DONE)
+}
+
+fn document(answer: &Answer) -> Json {
+    let Answer { hits, total, is_more, behind } = answer;
+    let hit = |hit: &Hit| {
+        let cells = hit.columns.iter().zip(&hit.row.cells);
+        let record: Map<String, Json> =
+            cells.filter_map(|(name, cell)| Some((name.clone(), cell.clone()?.into()))).collect();
+        let matches: Vec<Json> = hit
+            .snippets()
+            .into_iter()
+            .map(|(column, Snippet { text, marks })| json!({ "column": column, "snippet": text, "marks": marks }))
+            .collect();
+        json!({
+            "task": hit.task, "rank": hit.rank, "first_seen": hit.first_seen, "record": record, "matches": matches,
+        })
+    };
+    let hits: Vec<Json> = hits.iter().map(hit).collect();
+    json!({ "total": total, "more": is_more, "behind": behind, "hits": hits })
+}
+
+/// The cells that matched, under a line that says what they are of.
+fn show(hit: &Hit, is_styled: bool) {
+    let snippets = hit.snippets();
+    let first = hit.columns.iter().zip(&hit.row.cells).find_map(|(_, cell)| cell.as_deref()).unwrap_or_default();
+    out::say(format!("{}  {}  since {}", hit.task, out::cell(first, 60), hit.first_seen.format("%Y-%m-%d")));
+    let width = snippets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(NAME_WIDTH);
+    for (name, snippet) in snippets {
+        out::say(format!("  {:width$}  {}", out::cell(name, NAME_WIDTH), marked(&snippet, is_styled)));
+    }
+}
+
+/// What was found stands out: bold on a terminal, in brackets elsewhere.
+fn marked(snippet: &Snippet, is_styled: bool) -> String {
+    let (before, after) = if is_styled { ("\u{1b}[1m", "\u{1b}[0m") } else { ("[", "]") };
+    let part = |from: usize, to: usize| {
+        let part: String = snippet.text.chars().skip(from).take(to - from).collect();
+        out::cell(&part, SNIPPET_WIDTH)
+    };
+    let (mut shown, mut at) = (String::new(), 0);
+    for &(from, to) in &snippet.marks {
+        shown.push_str(&format!("{}{before}{}{after}", part(at, from), part(from, to)));
+        at = to;
+    }
+    shown + &part(at, snippet.text.chars().count())
+}
+
+fn summary(answer: &Answer, wanted: &Wanted) -> String {
+    let Answer { hits, total, is_more, behind } = answer;
+    let shown = hits.len() as u64;
+    let mut sentence = match (shown, total) {
+        (0, 0) => "nothing found".to_owned(),
+        (0, _) => format!("{total} found, none beyond --offset {}", wanted.offset),
+        _ => {
+            let more = if *is_more { "more than " } else { "" };
+            format!("{} to {} of {more}{total}", wanted.offset + 1, wanted.offset + shown)
+        }
+    };
+    if shown > 0 && (*is_more || wanted.offset + shown < *total) {
+        sentence += &format!("; --offset {} for more", wanted.offset + shown);
+    }
+    if *behind > 0 {
+        sentence += &format!("; {behind} rows of tasks published lately may not be in the index yet");
+    }
+    sentence
+}

@@ -1,0 +1,54 @@
+//! What a front of the daemon, such as the dashboard, has of it: it asks for what the control socket can be asked for, and hears
+//! when something was written.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::Event;
+use super::control::{Reply, Request};
+use super::runner::Runner;
+
+/// A daemon that takes in ten thousand folders answers after some seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+pub struct Door {
+    pub runner: Runner,
+    events: mpsc::Sender<Event>,
+}
+
+impl Door {
+    pub(super) fn new(runner: Runner, events: mpsc::Sender<Event>) -> Door {
+        Door { runner, events }
+    }
+
+    /// Asks, and gives the replies as they come; what nobody listens to any more is done all the same.
+    pub async fn ask(&self, request: Request) -> mpsc::UnboundedReceiver<Reply> {
+        let (replies, outbox) = mpsc::unbounded_channel();
+        // Where the loop is gone the replies end at once.
+        let _ = self.events.send(Event::Request(request, replies)).await;
+        outbox
+    }
+
+    /// Asks, and waits for the first reply.
+    pub async fn first_reply(&self, request: Request) -> Reply {
+        let mut outbox = self.ask(request).await;
+        match timeout(PATIENCE, outbox.recv()).await {
+            Ok(Some(reply)) => reply,
+            Ok(None) => Reply::Refused { sentence: "the daemon is stopping".to_owned() },
+            Err(_) => Reply::Refused { sentence: "the daemon is busy and has not answered; try again".to_owned() },
+        }
+    }
+
+    /// The folder of a task was changed: it is looked at soon.
+    pub async fn hint(&self) {
+        let _ = self.events.send(Event::FolderHint).await;
+    }
+
+    /// Moves whenever the store may have been written to.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.runner.keeper.changes()
+    }
+}

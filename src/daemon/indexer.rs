@@ -1,0 +1,64 @@
+//! The index of words follows the publications, in steps so small that nobody waits: between two of them the store's thread does
+//! what others have asked for.
+
+use tokio::sync::mpsc;
+
+use crate::model::TaskName;
+use crate::store::{Store, StoreError};
+
+use super::keeper::Keeper;
+
+/// Tells the one who brings the index up to date, one task after the other.
+pub(super) struct Indexer {
+    published: mpsc::UnboundedSender<TaskName>,
+}
+
+impl Indexer {
+    /// Begins with what was published when nobody followed, or was cut short.
+    pub fn start(keeper: Keeper) -> Indexer {
+        let (published, mut inbox) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            say(follow_all(&keeper).await);
+            while let Some(task) = inbox.recv().await {
+                say(follow(&keeper, &task).await);
+            }
+        });
+        Indexer { published }
+    }
+
+    /// Something of this task may have been published.
+    pub fn published(&self, task: TaskName) {
+        // It ends with the daemon only.
+        let _ = self.published.send(task);
+    }
+}
+
+/// Brings all that is published into the index.
+pub async fn follow_all(keeper: &Keeper) -> Result<(), StoreError> {
+    for (task, _) in keeper.ask(|store| store.unindexed()).await? {
+        follow(keeper, &task).await?;
+    }
+    Ok(())
+}
+
+async fn follow(keeper: &Keeper, task: &TaskName) -> Result<(), StoreError> {
+    loop {
+        let task = task.clone();
+        if keeper.ask(move |store| store.index(&task)).await?.is_done {
+            return Ok(());
+        }
+    }
+}
+
+/// The same by whoever has the store in hand.
+pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
+    while !store.index(task)?.is_done {}
+    Ok(())
+}
+
+/// Searches leave out what is not in the index; nothing else is lost, and it is tried again after the next publication.
+fn say(done: Result<(), StoreError>) {
+    if let Err(error) = done {
+        tracing::warn!("the index of words is behind: {error}");
+    }
+}

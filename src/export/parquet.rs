@@ -1,0 +1,107 @@
+//! Parquet, through the official crate. Rows are gathered into groups of bounded size; a group is written column by column.
+
+mod column;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use super::{Choices, ExportError, Fields, Writer};
+use crate::model::TaskName;
+use crate::store::Rows;
+use column::Column;
+
+/// What a group's cells take up in memory before they are written. Readers like groups larger than this, but all of one is held here.
+const GROUP_BYTES: usize = 16 << 20;
+
+pub(super) struct Parquet<W: Write + Send> {
+    state: State<W>,
+    choices: Choices,
+    fields: Fields,
+    columns: Vec<Column>,
+    bytes: usize,
+}
+
+/// The columns are known only when the first rows are about to come.
+enum State<W: Write + Send> {
+    New(W),
+    Begun(Box<SerializedFileWriter<W>>),
+    Broken,
+}
+
+impl<W: Write + Send> Parquet<W> {
+    pub fn new(out: W, choices: Choices) -> Parquet<W> {
+        Parquet { state: State::New(out), choices, fields: Fields::default(), columns: Vec::new(), bytes: 0 }
+    }
+
+    fn write_group(&mut self) -> Result<(), ExportError> {
+        let State::Begun(file) = &mut self.state else { return Ok(()) };
+        let mut group = file.next_row_group().map_err(export_error)?;
+        for column in &mut self.columns {
+            let place = group.next_column().map_err(export_error)?;
+            let mut place =
+                place.ok_or_else(|| ExportError::Parquet("fewer columns than its schema has".to_owned()))?;
+            column.write(&mut place).map_err(export_error)?;
+            place.close().map_err(export_error)?;
+        }
+        group.close().map_err(export_error)?;
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> Writer for Parquet<W> {
+    fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
+        self.fields = Fields::of(heading, self.choices);
+        self.columns = self.fields.iter().enumerate().flat_map(|(at, field)| Column::of(at, field)).collect();
+        let types = self.columns.iter().map(|column| column.schema().map(Arc::new)).collect::<Result<_, _>>();
+        let schema = Type::group_type_builder(task.as_str()).with_fields(types.map_err(export_error)?).build();
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        let State::New(out) = std::mem::replace(&mut self.state, State::Broken) else {
+            return Err(ExportError::Parquet("it holds one task".to_owned()));
+        };
+        let schema = Arc::new(schema.map_err(export_error)?);
+        let file = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(export_error)?;
+        self.state = State::Begun(Box::new(file));
+        Ok(())
+    }
+
+    fn take(&mut self, rows: &Rows) -> Result<(), ExportError> {
+        for row in 0..rows.table.rows.len() {
+            for column in &mut self.columns {
+                self.bytes += column.take(&self.fields.0[column.field].cell(rows, row));
+            }
+            if self.bytes >= GROUP_BYTES {
+                self.write_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        if self.bytes > 0 {
+            self.write_group()?;
+        }
+        if let State::Begun(file) = self.state {
+            // Flushes what it wrote to.
+            file.close().map_err(export_error)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a pipe or a disk says is inside.
+fn export_error(error: ParquetError) -> ExportError {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => ExportError::Io(*error),
+            Err(other) => ExportError::Parquet(other.to_string()),
+        },
+        other => ExportError::Parquet(other.to_string()),
+    }
+}

@@ -1,0 +1,143 @@
+//! A column of a group that is being gathered.
+
+use chrono::{DateTime, Datelike, NaiveDate};
+use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::Type;
+
+use super::super::{Cell, Field, Kind};
+
+/// Beside its bytes: the places of a text in two lists, and that it is there.
+const CELL_BYTES: usize = 48;
+
+pub(super) struct Column {
+    /// Which of the fields it is of.
+    pub field: usize,
+    name: String,
+    cells: Cells,
+    /// 1 for each row that has a cell, 0 for one that has none.
+    present: Vec<i16>,
+}
+
+enum Cells {
+    Text(Vec<ByteArray>),
+    Int(Vec<i64>),
+    Number(Vec<f64>),
+    Bool(Vec<bool>),
+    /// Days since 1970.
+    Day(Vec<i32>),
+    /// Milliseconds since 1970.
+    Instant(Vec<i64>),
+}
+
+impl Column {
+    /// A field's column; of a date two, since Parquet has days and instants and no third thing: the day, and the instant where
+    /// the text says a time.
+    pub fn of(field: usize, it: &Field) -> Vec<Column> {
+        let column = |name: String, cells: Cells| Column { field, name, cells, present: Vec::new() };
+        let name = it.name.clone();
+        match it.kind {
+            Kind::Text => vec![column(name, Cells::Text(Vec::new()))],
+            Kind::Int => vec![column(name, Cells::Int(Vec::new()))],
+            Kind::Number => vec![column(name, Cells::Number(Vec::new()))],
+            Kind::Bool => vec![column(name, Cells::Bool(Vec::new()))],
+            Kind::Instant => vec![column(name, Cells::Instant(Vec::new()))],
+            Kind::Date => {
+                let time = format!("_time_{name}");
+                vec![column(name, Cells::Day(Vec::new())), column(time, Cells::Instant(Vec::new()))]
+            }
+        }
+    }
+
+    pub fn schema(&self) -> Result<Type, ParquetError> {
+        let (physical, logical) = match self.cells {
+            Cells::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Cells::Int(_) => (Physical::INT64, None),
+            Cells::Number(_) => (Physical::DOUBLE, None),
+            Cells::Bool(_) => (Physical::BOOLEAN, None),
+            Cells::Day(_) => (Physical::INT32, Some(LogicalType::Date)),
+            Cells::Instant(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+        };
+        Type::primitive_type_builder(&self.name, physical)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(logical)
+            .build()
+    }
+
+    /// Appends a cell, and says how much memory it takes.
+    pub fn take(&mut self, cell: &Cell<'_>) -> usize {
+        let mut bytes = CELL_BYTES;
+        let is_there = match (&mut self.cells, cell) {
+            (Cells::Text(texts), Cell::Text(text)) => {
+                bytes += text.len();
+                push(texts, Some(ByteArray::from(text.as_bytes().to_vec())))
+            }
+            (Cells::Int(numbers), Cell::Int(number)) => push(numbers, Some(*number)),
+            (Cells::Number(numbers), Cell::Number(number)) => push(numbers, Some(*number)),
+            (Cells::Bool(values), Cell::Bool(is_so)) => push(values, Some(*is_so)),
+            (Cells::Day(days), Cell::Date(date)) => push(days, day(date)),
+            (Cells::Instant(instants), Cell::Date(date)) => push(instants, instant(date)),
+            (Cells::Instant(instants), Cell::Instant(at)) => push(instants, Some(at.timestamp_millis())),
+            _ => false,
+        };
+        self.present.push(i16::from(is_there));
+        bytes
+    }
+
+    /// Writes all cells and forgets them.
+    pub fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        let present = Some(&self.present[..]);
+        match &mut self.cells {
+            Cells::Text(texts) => to.typed::<ByteArrayType>().write_batch(texts, present, None).map(|_| texts.clear()),
+            Cells::Int(numbers) | Cells::Instant(numbers) => {
+                to.typed::<Int64Type>().write_batch(numbers, present, None).map(|_| numbers.clear())
+            }
+            Cells::Number(numbers) => {
+                to.typed::<DoubleType>().write_batch(numbers, present, None).map(|_| numbers.clear())
+            }
+            Cells::Bool(values) => to.typed::<BoolType>().write_batch(values, present, None).map(|_| values.clear()),
+            Cells::Day(days) => to.typed::<Int32Type>().write_batch(days, present, None).map(|_| days.clear()),
+        }?;
+        self.present.clear();
+        Ok(())
+    }
+}
+
+fn push<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
+    let is_there = value.is_some();
+    values.extend(value);
+    is_there
+}
+
+/// The day that the text says, where it was written; of a month or a year alone the first.
+fn day(date: &str) -> Option<i32> {
+    let day = date.get(..10).unwrap_or(date);
+    let whole = match day.len() {
+        4 => format!("{day}-01-01"),
+        7 => format!("{day}-01"),
+        _ => day.to_owned(),
+    };
+    let day = NaiveDate::parse_from_str(&whole, "%Y-%m-%d").ok()?;
+    Some(day.num_days_from_ce() - NaiveDate::default().num_days_from_ce())
+}
+
+/// The instant, where the text says a time.
+fn instant(date: &str) -> Option<i64> {
+    DateTime::parse_from_rfc3339(date).ok().map(|at| at.timestamp_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_a_day_and_an_instant_where_it_says_a_time() {
+        assert_eq!((day("1970-01-02"), instant("1970-01-02")), (Some(1), None));
+        assert_eq!((day("1970"), day("1970-02"), day("1969-12-31")), (Some(0), Some(31), Some(-1)));
+        let late = "1970-01-02T00:30:00+01:00";
+        assert_eq!((day(late), instant(late)), (Some(1), Some(84_600_000)));
+        assert_eq!((day("soon"), instant("soon"), day("２０２４"), day("")), (None, None, None, None));
+    }
+}

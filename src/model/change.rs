@@ -1,0 +1,26 @@
+//! How much of a table has changed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How many records a publication has added, changed and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub added: u64,
+    pub changed: u64,
+    pub removed: u64,
+}
+
+impl Counts {
+    pub fn all(self) -> u64 {
+        self.added + self.changed + self.removed
+    }
+}
+
+/// `2 added, 14 changed, 1 removed`
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} added, {} changed, {} removed", self.added, self.changed, self.removed)
+    }
+}

@@ -1,0 +1,9 @@
+//! SHELL: what a person is shown of tasks, runs and rows, in the terminal and in the browser alike: the same words, the same
+//! numbers.
+
+pub mod lines;
+pub mod times;
+pub mod values;
+pub mod verdict;
+
+pub use lines::Line;

@@ -1,0 +1,268 @@
+//! What changed in the published rows, record by record, for as long as the task's `data.history` says.
+//!
+//! Each publication that changes what is published is one [`Change`]; the first of a task is none, for `_first_seen` says
+//! as much. docs/history.md has the rules.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::StoreError;
+use crate::model::{Counts, RunId, Span, TaskName};
+
+/// Why the records of a change are not listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unlisted {
+    /// So many differ that a list would be the table again; they are counted.
+    Many,
+    /// The columns that tell one record from another are not the same; nothing can be compared.
+    Key,
+    /// The rows of before were removed before they were compared.
+    Lost,
+}
+
+impl Unlisted {
+    pub const ALL: &'static [Unlisted] = &[Unlisted::Many, Unlisted::Key, Unlisted::Lost];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Unlisted::Many => "many",
+            Unlisted::Key => "key",
+            Unlisted::Lost => "lost",
+        }
+    }
+
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Unlisted::Many => "most of a large table is different: the records are counted, not listed",
+            Unlisted::Key => "the columns that tell records apart are others than before: nothing could be compared",
+            Unlisted::Lost => "the rows of before were gone before they were compared",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<Unlisted> {
+        Unlisted::ALL.iter().copied().find(|it| it.word() == word)
+    }
+}
+
+/// One publication that changed what is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Grows from change to change of a task.
+    pub id: i64,
+    pub run: RunId,
+    pub at: DateTime<Utc>,
+    pub rows_before: u64,
+    pub rows_after: u64,
+    /// None while a large table is still being compared.
+    pub counts: Option<Counts>,
+    pub unlisted: Option<Unlisted>,
+}
+
+impl Change {
+    /// The counts, unless they say nothing.
+    pub fn compared(&self) -> Option<Counts> {
+        self.counts.filter(|_| !matches!(self.unlisted, Some(Unlisted::Key | Unlisted::Lost)))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    Added,
+    Changed,
+    Removed,
+}
+
+impl What {
+    pub const ALL: &'static [What] = &[What::Added, What::Changed, What::Removed];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            What::Added => "added",
+            What::Changed => "changed",
+            What::Removed => "removed",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<What> {
+        What::ALL.iter().copied().find(|it| it.word() == word)
+    }
+}
+
+/// What tells a record from run to run; 32 hexadecimal digits where it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordKey(pub(super) u128);
+
+impl fmt::Display for RecordKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl FromStr for RecordKey {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<RecordKey, std::num::ParseIntError> {
+        u128::from_str_radix(text, 16).map(RecordKey)
+    }
+}
+
+impl Serialize for RecordKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A cell's text, and what it means where its column has a type.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cell {
+    pub text: Option<String>,
+    #[serde(skip_serializing_if = "Json::is_null")]
+    pub value: Json,
+}
+
+/// A cell that is not what it was. Of an added record `from` is empty, of a removed one `to` is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellChange {
+    pub column: String,
+    pub from: Cell,
+    pub to: Cell,
+}
+
+/// A record that a change has added, changed or removed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordChange {
+    /// Grows from record to record of a change.
+    pub id: i64,
+    pub key: RecordKey,
+    pub what: What,
+    /// For people: the texts of its key columns, or else the first text that it has.
+    pub name: String,
+    pub cells: Vec<CellChange>,
+}
+
+/// What happened to one record, and when.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    pub run: RunId,
+    pub at: DateTime<Utc>,
+    #[serde(flatten)]
+    pub record: RecordChange,
+}
+
+/// A record's life, as far as the history goes back.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Life {
+    pub key: RecordKey,
+    pub name: String,
+    pub first_seen: Option<DateTime<Utc>>,
+    /// Oldest first.
+    pub events: Vec<Event>,
+    /// Its cells where it is published, under their columns.
+    pub now: Option<Vec<(String, Cell)>>,
+}
+
+/// A value of a column from an instant on; an empty cell from when the record was not there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub at: DateTime<Utc>,
+    #[serde(flatten)]
+    pub cell: Cell,
+}
+
+impl Life {
+    /// What one column said from when on, oldest first.
+    pub fn series(&self, column: &str) -> Vec<Point> {
+        let mut points: Vec<Point> = Vec::new();
+        for event in &self.events {
+            let Some(cell) = event.record.cells.iter().find(|cell| cell.column == column) else { continue };
+            if points.is_empty() && event.record.what != What::Added {
+                let at = self.first_seen.unwrap_or(event.at).min(event.at);
+                points.push(Point { at, cell: cell.from.clone() });
+            }
+            points.push(Point { at: event.at, cell: cell.to.clone() });
+        }
+        let now = self.now.iter().flatten().find(|(name, _)| name == column);
+        if let (true, Some((_, cell)), Some(at)) = (points.is_empty(), now, self.first_seen) {
+            points.push(Point { at, cell: cell.clone() });
+        }
+        points
+    }
+}
+
+/// What changed, and when.
+pub trait History {
+    /// How long changes of tasks are kept; a task that nobody has spoken of keeps them for 90 days.
+    fn keep_history(&mut self, spans: &[(TaskName, Span)]) -> Result<(), StoreError>;
+
+    /// The changes of a task, newest first; only those before `before`, where that is given.
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<Change>, StoreError>;
+
+    /// The change that a run has made, if it has made one.
+    fn change_of(&self, run: RunId) -> Result<Option<Change>, StoreError>;
+
+    /// The records of a change: those added, changed and removed, each in the order of the table; only those after `after`.
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError>;
+
+    /// Records that a person may mean: the one whose key columns say exactly that, or else those whose names contain it.
+    fn records_named(
+        &self,
+        task: &TaskName,
+        words: &[String],
+        limit: u32,
+    ) -> Result<Vec<(RecordKey, String)>, StoreError>;
+
+    /// The life of one record; none where it is not published and was not in all of the history.
+    fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    fn cell(text: &str) -> Cell {
+        Cell { text: (text != "-").then(|| text.to_owned()), value: Json::Null }
+    }
+
+    fn event(day: i64, what: What, from: &str, to: &str) -> Event {
+        let cells = vec![CellChange { column: "price".to_owned(), from: cell(from), to: cell(to) }];
+        let record = RecordChange { id: day, key: RecordKey(1), what, name: "a".to_owned(), cells };
+        Event { run: RunId::new(), at: at(day), record }
+    }
+
+    fn at(day: i64) -> DateTime<Utc> {
+        DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(day)
+    }
+
+    fn check(events: Vec<Event>, now: Option<&str>, expected: &[(i64, &str)]) {
+        let now = now.map(|text| vec![("price".to_owned(), cell(text))]);
+        let life = Life { key: RecordKey(1), name: "a".to_owned(), first_seen: Some(at(1)), events, now };
+        let series: Vec<(i64, String)> = life
+            .series("price")
+            .into_iter()
+            .map(|it| ((it.at - at(0)).num_days(), it.cell.text.unwrap_or_else(|| "-".to_owned())))
+            .collect();
+        let series: Vec<(i64, &str)> = series.iter().map(|(day, text)| (*day, text.as_str())).collect();
+        assert_eq!(series, expected);
+        assert_eq!(life.series("rating"), [], "a column that it has not");
+    }
+
+    #[test]
+    fn a_series_begins_when_the_record_was_first_seen() {
+        check(vec![], Some("5"), &[(1, "5")]);
+        check(vec![event(3, What::Changed, "5", "6")], Some("6"), &[(1, "5"), (3, "6")]);
+        check(vec![event(3, What::Added, "-", "6")], Some("6"), &[(3, "6")]);
+        check(
+            vec![event(3, What::Removed, "5", "-"), event(4, What::Added, "-", "7")],
+            Some("7"),
+            &[(1, "5"), (3, "-"), (4, "7")],
+        );
+    }
+}

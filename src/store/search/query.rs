@@ -1,0 +1,244 @@
+//! What a person types into a search: words, "phrases", beginn*, -not, column:word. Whatever else it may be, it is words.
+
+use std::iter::Peekable;
+use std::ops::Range;
+use std::str::Chars;
+
+use super::words::{self, Word};
+use crate::model::Row;
+
+/// More is a text, not a question.
+const MAX_CHARS: usize = 1_000;
+const MAX_TERMS: usize = 40;
+
+/// What is looked for: all of the terms, or, where it says so, none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    pub(in crate::store) terms: Vec<Term>,
+}
+
+/// Words that stand one behind the other in one cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::store) struct Term {
+    pub words: Vec<String>,
+    /// The last word may go on.
+    pub goes_on: bool,
+    /// It must not be there.
+    pub is_not: bool,
+    /// Only in the column of this name, as [`words::folded`] has it.
+    pub column: Option<String>,
+}
+
+/// Why nothing can be looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    #[error("say at least one word that is to be there")]
+    NoWord,
+    #[error("that is too long to look for: {MAX_TERMS} words and {MAX_CHARS} characters at most")]
+    TooLong,
+}
+
+/// Where in a row it was found: which cell, and the stretches of its text in bytes, in order.
+pub type Marks = Vec<(usize, Vec<Range<usize>>)>;
+
+impl Query {
+    /// `column`: where words without a column of their own are looked for.
+    pub fn parse(text: &str, column: Option<&str>) -> Result<Query, QueryError> {
+        if text.chars().count() > MAX_CHARS {
+            return Err(QueryError::TooLong);
+        }
+        let text: String = text.chars().map(|c| if is_quote(c) { '"' } else { c }).collect();
+        let mut rest = text.chars().peekable();
+        let mut terms = Vec::new();
+        while rest.peek().is_some() {
+            terms.extend(term(&mut rest));
+        }
+        let column = column.map(words::folded);
+        terms.iter_mut().filter(|term| term.column.is_none()).for_each(|term| term.column.clone_from(&column));
+        match terms.iter().any(|term| !term.is_not) {
+            false => Err(QueryError::NoWord),
+            true if terms.len() > MAX_TERMS => Err(QueryError::TooLong),
+            true => Ok(Query { terms }),
+        }
+    }
+
+    /// Where a row has what is looked for; none where it does not.
+    pub fn marks(&self, columns: &[String], row: &Row) -> Option<Marks> {
+        let names: Vec<String> = columns.iter().map(|name| words::folded(name)).collect();
+        let cells: Vec<Vec<Word>> =
+            row.cells.iter().map(|cell| words::words(cell.as_deref().unwrap_or_default())).collect();
+        let mut marks: Vec<Vec<Range<usize>>> = vec![Vec::new(); cells.len()];
+        for term in &self.terms {
+            let mut is_there = false;
+            for (at, cell) in cells.iter().enumerate() {
+                if term.column.as_ref().is_some_and(|column| names.get(at) != Some(column)) {
+                    continue;
+                }
+                let found = term.places(cell);
+                is_there |= !found.is_empty();
+                marks[at].extend(found);
+            }
+            if is_there == term.is_not {
+                return None;
+            }
+        }
+        let found = marks.into_iter().enumerate().filter(|(_, marks)| !marks.is_empty());
+        Some(found.map(|(at, marks)| (at, joined(marks))).collect())
+    }
+}
+
+impl Term {
+    fn places(&self, cell: &[Word]) -> Vec<Range<usize>> {
+        let last = self.words.len() - 1;
+        let is_it = |(at, word): (usize, &Word)| match at == last && self.goes_on {
+            true => word.folded.starts_with(&self.words[at]),
+            false => word.folded == self.words[at],
+        };
+        let all = cell.windows(self.words.len()).filter(|words| words.iter().enumerate().all(is_it));
+        all.map(|words| words[0].at.start..words[last].at.end).collect()
+    }
+}
+
+/// In order, without those that overlap.
+fn joined(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    marks.sort_by_key(|mark| (mark.start, mark.end));
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(marks.len());
+    for mark in marks {
+        match joined.last_mut() {
+            Some(last) if mark.start < last.end => last.end = last.end.max(mark.end),
+            _ => joined.push(mark),
+        }
+    }
+    joined
+}
+
+/// The next term; none for blanks and for what has no letters.
+fn term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
+    while rest.next_if(|c| c.is_whitespace()).is_some() {}
+    let is_not = rest.next_if_eq(&'-').is_some();
+    let mut piece = piece(rest);
+    let mut column = None;
+    if piece.is_quoted {
+        if rest.next_if_eq(&':').is_some() {
+            column = Some(std::mem::replace(&mut piece, self::piece(rest)).text);
+        }
+    } else if let Some((name, said)) = column_of(&piece.text) {
+        // A colon at the end says something only before a quote.
+        let is_before_quote = rest.peek() == Some(&'"');
+        let (name, said) = (name.to_owned(), said.to_owned());
+        match said.is_empty() {
+            true if is_before_quote => (column, piece) = (Some(name), self::piece(rest)),
+            true => {}
+            false => (column, piece.text) = (Some(name), said),
+        }
+    }
+    let goes_on = if piece.is_quoted { rest.next_if_eq(&'*').is_some() } else { piece.text.ends_with('*') };
+    let words: Vec<String> = words::words(&piece.text).into_iter().map(|word| word.folded).collect();
+    let column = column.map(|name| words::folded(&name)).filter(|name| !name.is_empty());
+    (!words.is_empty()).then_some(Term { words, goes_on, is_not, column })
+}
+
+struct Piece {
+    text: String,
+    is_quoted: bool,
+}
+
+/// What stands between quotes, or up to the next blank or quote. A quote that is never closed goes to the end.
+fn piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
+    let is_quoted = rest.next_if_eq(&'"').is_some();
+    let mut text = String::new();
+    while let Some(c) = rest.next_if(|&c| c != '"' && (is_quoted || !c.is_whitespace())) {
+        text.push(c);
+    }
+    if is_quoted {
+        rest.next();
+    }
+    Piece { text, is_quoted }
+}
+
+/// `price:95`, and `price:` before a quote. A time of day and an address have a colon too.
+fn column_of(text: &str) -> Option<(&str, &str)> {
+    let (name, said) = text.split_once(':')?;
+    (name.chars().any(char::is_alphabetic) && !said.starts_with("//")).then_some((name, said))
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '“' | '”' | '„' | '‟' | '«' | '»' | '＂' | '「' | '」')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms in short: `-column:a b*`.
+    fn short(text: &str) -> String {
+        let term = |it: &Term| {
+            let not = if it.is_not { "-" } else { "" };
+            let column = it.column.as_ref().map(|name| format!("{name}:")).unwrap_or_default();
+            format!("{not}{column}{}{}", it.words.join(" "), if it.goes_on { "*" } else { "" })
+        };
+        match Query::parse(text, None) {
+            Ok(query) => query.terms.iter().map(term).collect::<Vec<_>>().join(" | "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_a_person_types_is_words_phrases_beginnings_and_columns() {
+        for (typed, meant) in [
+            ("Grand hôtel", "grand | hotel"),
+            ("\"Grand Hôtel\" bar", "grand hotel | bar"),
+            ("“Grand Hôtel” „am See”", "grand hotel | am see"),
+            ("hot* \"grand ho\"*", "hot* | grand ho*"),
+            ("hotel -bar -\"am see\"", "hotel | -bar | -am see"),
+            ("price:95 -name:adler", "price:95 | -name:adler"),
+            ("name:\"grand hotel\" \"nightly rate\":95", "name:grand hotel | nightly rate:95"),
+            ("14:05 https://example.org/x", "14 05 | https example org x"),
+            ("東京ホテル", "東 京 ホ テ ル"),
+            ("o'neil 95.00", "o neil | 95 00"),
+        ] {
+            assert_eq!(short(typed), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_typed_is_an_error_of_syntax() {
+        for (typed, meant) in [
+            ("AND OR NOT NEAR(a b, 2)", "and | or | not | near a | b | 2"),
+            ("\"unclosed phrase", "unclosed phrase"),
+            ("a\"b\"c (((", "a | b | c"),
+            ("^x + {y z} : w", "x | y | z | w"),
+            ("name:", "name"),
+            (":x x: *", "x | x"),
+            ("'; DROP TABLE _task; --", "drop | table | task"),
+            ("- -- \"\" * \"*", "say at least one word that is to be there"),
+            ("-hotel", "say at least one word that is to be there"),
+            ("", "say at least one word that is to be there"),
+        ] {
+            assert_eq!(short(typed), meant, "{typed}");
+        }
+        assert_eq!(Query::parse(&"a ".repeat(41), None), Err(QueryError::TooLong));
+        assert_eq!(Query::parse(&"a".repeat(1_001), None), Err(QueryError::TooLong));
+    }
+
+    #[test]
+    fn a_row_is_marked_where_the_words_stand() {
+        let columns = ["name", "Text"].map(str::to_owned);
+        let cells = ["Le Grand Hôtel, grand", "hotel am See"].map(|it| Some(it.to_owned())).to_vec();
+        let row = Row { cells, page: 0 };
+        let marked = |typed: &str| {
+            let marks = Query::parse(typed, None).expect("words").marks(&columns, &row)?;
+            let shown = |(at, marks): &(usize, Vec<Range<usize>>)| {
+                let text = row.cells[*at].as_deref().unwrap_or_default();
+                marks.iter().map(|mark| format!("{at}:{}", &text[mark.clone()])).collect::<Vec<_>>().join(" ")
+            };
+            Some(marks.iter().map(shown).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(marked("hotel").as_deref(), Some("0:Hôtel 1:hotel"));
+        assert_eq!(marked("\"grand hotel\" GRAND").as_deref(), Some("0:Grand Hôtel 0:grand"));
+        assert_eq!(marked("text:hot*").as_deref(), Some("1:hotel"));
+        assert_eq!(marked("\"grand hotel am\""), None, "no phrase goes from one cell into the next");
+        assert_eq!((marked("hotel -see"), marked("hotel -name:see").is_some()), (None, true));
+        assert_eq!(marked("price:hotel"), None);
+    }
+}

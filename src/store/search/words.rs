@@ -1,0 +1,177 @@
+//! The words of a text, as they are looked for: small letters, without accents, `ﬁ` as `fi` and `Ａ` as `a`. Here and not in the
+//! database, so that every database finds the same, and so that what was found can be shown in the text.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// A longer one is cut: it is no word, but it may be the beginning of what somebody looks for.
+const MAX_CHARS: usize = 64;
+
+/// One word of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::store) struct Word {
+    /// As it is looked for.
+    pub folded: String,
+    /// Where it stands in the text, in bytes.
+    pub at: Range<usize>,
+}
+
+/// The words of a text in their order. Scripts that put no blanks between words (Chinese, Japanese, Thai and so on; also Korean,
+/// where endings are joined to words) are cut into characters: whoever looks for two of them looks for one behind the other.
+pub(in crate::store) fn words(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    each(text, |folded, at| words.push(Word { folded: folded.to_owned(), at }));
+    words
+}
+
+/// The words of a text with blanks between, as a database is given them.
+pub(in crate::store) fn fold_into(text: &str, to: &mut String) {
+    each(text, |folded, _| {
+        if !to.is_empty() {
+            to.push(' ');
+        }
+        to.push_str(folded);
+    });
+}
+
+/// What a column's name is known by: `Price (EUR)` is `price eur`, and so is `price_eur`.
+pub(in crate::store) fn folded(name: &str) -> String {
+    let mut folded = String::new();
+    fold_into(name, &mut folded);
+    folded
+}
+
+fn each(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
+    let mut word = String::new();
+    let (mut chars, mut from, mut to) = (0, 0, 0);
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        match part(c) {
+            Part::Nothing => {}
+            Part::Between => {
+                if !word.is_empty() {
+                    take(&word, from..to);
+                }
+                word.clear();
+            }
+            Part::Alone(folded) => {
+                if !word.is_empty() {
+                    take(&word, from..to);
+                }
+                word.clear();
+                take(folded.encode_utf8(&mut [0; 4]), at..end);
+            }
+            Part::Letters(letters) => {
+                if word.is_empty() {
+                    (from, chars) = (at, 0);
+                }
+                chars += 1;
+                if chars <= MAX_CHARS {
+                    letters.push_to(&mut word);
+                }
+                to = end;
+            }
+        }
+    }
+    if !word.is_empty() {
+        take(&word, from..to);
+    }
+}
+
+/// What a character is to the words around it.
+enum Part {
+    Letters(Letters),
+    /// A word of its own.
+    Alone(char),
+    Between,
+    /// Accents on their own and invisible hyphens: as if they were not there.
+    Nothing,
+}
+
+fn part(c: char) -> Part {
+    if c.is_ascii() {
+        return if c.is_ascii_alphanumeric() {
+            Part::Letters(Letters::One(c.to_ascii_lowercase()))
+        } else {
+            Part::Between
+        };
+    }
+    if is_accent(c) || matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}') {
+        return Part::Nothing;
+    }
+    let lower = std::iter::once(c).nfkd().filter(|&c| !is_accent(c)).flat_map(char::to_lowercase);
+    let folded: String = lower.nfc().filter(|c| c.is_alphanumeric()).collect();
+    let mut chars = folded.chars();
+    match (chars.next(), chars.next()) {
+        (None, _) => Part::Between,
+        (Some(one), None) if stands_alone(one) => Part::Alone(one),
+        (Some(one), None) => Part::Letters(Letters::One(one)),
+        (Some(_), Some(_)) => Part::Letters(Letters::Many(folded)),
+    }
+}
+
+fn is_accent(c: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+/// Thai, Lao, Burmese, Khmer; kana, Chinese characters, Korean syllables.
+fn stands_alone(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// What a letter is folded to.
+enum Letters {
+    One(char),
+    Many(String),
+}
+
+impl Letters {
+    fn push_to(&self, word: &mut String) {
+        match self {
+            Letters::One(letter) => word.push(*letter),
+            Letters::Many(letters) => word.push_str(letters),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(folded(text), expected, "{text}");
+        for Word { at, .. } in words(text) {
+            assert!(text.get(at).is_some_and(|it| !it.is_empty()), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_the_same_however_they_are_spelt() {
+        check("Hôtel  de la Gare!", "hotel de la gare");
+        check("Ho\u{302}tel ÉCOLE Straße", "hotel ecole straße");
+        check("CAD 1,234.50 – O'Neil", "cad 1 234 50 o neil");
+        check("ＡＢＣ１２ ﬁne ½ m²", "abc12 fine 12 m2");
+        check("syl\u{ad}la\u{200d}ble", "syllable");
+        check("МОСКВА Ёлка", "москва елка");
+        check("", "");
+        check("€ – … 🏨", "");
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_cut_into_characters() {
+        check("東京ホテルABC", "東 京 ホ テ ル abc");
+        check("호텔은 좋다", "호 텔 은 좋 다");
+        check("がぎ", "が ぎ");
+    }
+
+    #[test]
+    fn a_word_of_a_thousand_letters_is_cut_and_stands_where_it_stood() {
+        let long = "x".repeat(1_000);
+        let found = words(&long);
+        assert_eq!((found.len(), found[0].folded.len(), found[0].at.clone()), (1, MAX_CHARS, 0..1_000));
+    }
+}

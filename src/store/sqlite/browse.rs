@@ -1,0 +1,47 @@
+//! A look at some rows of a generation: those with a text, in the order of a column.
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use super::names::{ColumnName, quoted, rows_table};
+use super::settle::Generation;
+use crate::model::Facet;
+use crate::store::Browse;
+
+/// How many rows are wanted. Where all are, nothing is counted: the generation says it.
+pub(super) fn count(connection: &Connection, generation: &Generation, browse: &Browse) -> Result<u64, StoreError> {
+    let number = match pattern(browse) {
+        None => generation.rows,
+        Some(pattern) => {
+            let (table, condition) = (quoted(&rows_table(generation.id)), condition(&generation.columns));
+            let sql = format!("SELECT count(*) FROM {table}{condition}");
+            connection.prepare_cached(&sql)?.query_row([pattern], |row| row.get(0))?
+        }
+    };
+    Ok(u64::try_from(number).unwrap_or(0))
+}
+
+/// Of `?1`, which is nothing where all rows are wanted.
+pub(super) fn condition(columns: &[ColumnName]) -> String {
+    let texts = columns.iter().filter(|column| column.is_text());
+    let each: Vec<String> = texts.map(|column| format!("{} LIKE ?1 ESCAPE '\\'", quoted(&column.stored))).collect();
+    if each.is_empty() { " WHERE ?1 IS NULL".to_owned() } else { format!(" WHERE ?1 IS NULL OR {}", each.join(" OR ")) }
+}
+
+/// What `?1` is: the text anywhere in a cell.
+pub(super) fn pattern(browse: &Browse) -> Option<String> {
+    let text = browse.has.as_deref().filter(|text| !text.is_empty())?;
+    let plain: String =
+        text.chars().flat_map(|c| ['%', '_', '\\'].contains(&c).then_some('\\').into_iter().chain([c])).collect();
+    Some(format!("%{plain}%"))
+}
+
+/// What is empty stands last either way.
+pub(super) fn order(columns: &[ColumnName], browse: &Browse) -> String {
+    let by = browse.by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
+    let Some(at) = by else { return String::new() };
+    let is_value = |it: &&ColumnName| it.value.is_some_and(|value| value.of == at && value.facet == Facet::Value);
+    let name = quoted(&columns.iter().find(is_value).unwrap_or(&columns[at]).stored);
+    let direction = if browse.descending { "DESC" } else { "ASC" };
+    format!("{name} IS NULL OR {name} = '', {name} COLLATE NOCASE {direction}, ")
+}

@@ -1,0 +1,159 @@
+//! Reading what changed: by publication, and by record.
+
+use rusqlite::{Row, params};
+
+use super::generation;
+use super::reader::{Reader, Record};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, digest, keys, record, stamp, stored};
+use crate::model::{Counts, RunId, Span, TaskName};
+use crate::store::{Change, Event, History, Life, RecordChange, RecordKey, Unlisted, What};
+
+const CHANGE: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
+const RECORD: &str = "r.id, r.key, r.what, r.name, r.cells";
+
+/// Of one record; more say no more.
+const MOST_EVENTS: u32 = 10_000;
+
+impl History for Sqlite {
+    fn keep_history(&mut self, spans: &[(TaskName, Span)]) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        for (task, span) in spans {
+            transaction
+                .prepare_cached("UPDATE _task SET history = ?2 WHERE name = ?1 AND history IS NOT ?2")?
+                .execute(params![task.as_str(), i64::try_from(span.0.as_secs()).unwrap_or(i64::MAX)])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let sql = format!("SELECT {CHANGE} FROM _change WHERE task = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![task.as_str(), before.unwrap_or(i64::MAX), limit])?;
+        let mut changes = Vec::new();
+        while let Some(row) = rows.next()? {
+            changes.push(read_change(row)?);
+        }
+        Ok(changes)
+    }
+
+    fn change_of(&self, run: RunId) -> Result<Option<Change>, StoreError> {
+        let sql = format!("SELECT {CHANGE} FROM _change WHERE run = ?1");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([run.to_string()])?;
+        rows.next()?.map(read_change).transpose()
+    }
+
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError> {
+        let sql = format!(
+            "SELECT {RECORD} FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.change = ?1 AND r.id > ?2 AND c.added IS NOT NULL ORDER BY r.id LIMIT ?3"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![change, after, limit])?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next()? {
+            records.push(read_record(row)?);
+        }
+        Ok(records)
+    }
+
+    fn records_named(
+        &self,
+        task: &TaskName,
+        words: &[String],
+        limit: u32,
+    ) -> Result<Vec<(RecordKey, String)>, StoreError> {
+        let published =
+            generation::find_with_key(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let columns = published.and_then(|it| it.key).unwrap_or_default();
+        if !columns.is_empty() && columns.len() == words.len() {
+            let cells = columns.iter().zip(words).map(|(column, word)| (column.as_str(), word.as_str()));
+            let key = RecordKey(digest::of_cells(cells));
+            if let Some(life) = self.life(task, key)? {
+                return Ok(vec![(key, life.name)]);
+            }
+        }
+        let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
+                   WHERE c.task = ?1 AND c.added IS NOT NULL AND instr(lower(r.name), lower(?2)) > 0
+                   GROUP BY r.key ORDER BY 2 LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_map(params![task.as_str(), words.join(record::SEPARATOR), limit], |row| {
+            Ok((RecordKey(u128::from_be_bytes(row.get(0)?)), row.get(1)?))
+        })?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError> {
+        let moment = self.connection.unchecked_transaction()?;
+        let (events, gone_seen) = self.events(task, key)?;
+        let published = generation::find_with_key(&moment, "task = ?1 AND state = 'published'", task.as_str())?;
+        let now = published.map(|it| self.present(&it, key)).transpose()?.flatten();
+        let last_name = events.last().map(|event: &Event| event.record.name.clone());
+        let (name, first_seen) = match (&now, last_name) {
+            (Some(present), _) => (present.name.clone(), Some(&present.first_seen)),
+            (None, Some(name)) => (name, gone_seen.as_ref()),
+            (None, None) => return Ok(None),
+        };
+        let first_seen = first_seen.map(|text| stamp::parse(text)).transpose()?;
+        Ok(Some(Life { key, name, first_seen, events, now: now.map(|it| it.cells) }))
+    }
+}
+
+impl Sqlite {
+    /// Oldest first, with when the record was first seen as the newest of them says.
+    fn events(&self, task: &TaskName, key: RecordKey) -> Result<(Vec<Event>, Option<String>), StoreError> {
+        let sql = format!(
+            "SELECT {RECORD}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.key = ?1 AND c.task = ?2 AND c.added IS NOT NULL ORDER BY r.id DESC LIMIT {MOST_EVENTS}"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params![key.0.to_be_bytes(), task.as_str()])?;
+        let (mut events, mut first_seen) = (Vec::new(), None);
+        while let Some(row) = rows.next()? {
+            let (run, at) = (stored::run_id(&row.get::<_, String>(5)?)?, stamp::parse(&row.get::<_, String>(6)?)?);
+            events.push(Event { run, at, record: read_record(row)? });
+            first_seen = first_seen.or(Some(row.get(7)?));
+        }
+        events.reverse();
+        Ok((events, first_seen))
+    }
+
+    /// The record where it is published.
+    fn present(&self, generation: &Generation, key: RecordKey) -> Result<Option<Record>, StoreError> {
+        let blocks = keys::has_blocks(&self.connection, generation.id)?;
+        let found = keys::find(&self.connection, generation.id, blocks, key.0.to_be_bytes())?;
+        found.map(|it| Reader::new(&self.connection, generation)?.read(it.row)).transpose()
+    }
+}
+
+fn read_change(row: &Row<'_>) -> Result<Change, StoreError> {
+    let text = |at: usize| row.get::<_, String>(at);
+    let count = |at: usize| Ok::<_, StoreError>(stored::count(row.get(at)?));
+    let counts = match (count(5)?, count(6)?, count(7)?) {
+        (Some(added), Some(changed), Some(removed)) => Some(Counts { added, changed, removed }),
+        _ => None,
+    };
+    let unlisted: Option<String> = row.get(8)?;
+    Ok(Change {
+        id: row.get(0)?,
+        run: stored::run_id(&text(1)?)?,
+        at: stamp::parse(&text(2)?)?,
+        rows_before: count(3)?.unwrap_or(0),
+        rows_after: count(4)?.unwrap_or(0),
+        counts,
+        unlisted: unlisted.as_deref().and_then(Unlisted::from_word),
+    })
+}
+
+fn read_record(row: &Row<'_>) -> Result<RecordChange, StoreError> {
+    let what: String = row.get(2)?;
+    let cells: String = row.get(4)?;
+    Ok(RecordChange {
+        id: row.get(0)?,
+        key: RecordKey(u128::from_be_bytes(row.get(1)?)),
+        what: What::from_word(&what).ok_or_else(|| StoreError::Value(format!("a record that was {what}")))?,
+        name: row.get(3)?,
+        cells: record::read_cells(&cells)?,
+    })
+}

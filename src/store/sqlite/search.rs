@@ -1,0 +1,203 @@
+//! Looking for words: FTS5 names entries, the best first; the published tables say which of them are rows of now.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::generation;
+use super::names::{ColumnName, list, quoted, rows_table};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, digest, index, keys, stamp};
+use crate::model::{Row, TaskName};
+use crate::store::search::{Answer, Hit, Indexed, Query, Search, Wanted};
+
+/// Hits are counted up to here.
+const COUNTED: u64 = 10_000;
+
+/// Entries that are looked at for one answer: more are asked for only where the index is far behind, or where a word is
+/// excluded from a column.
+const LOOKED_AT: u64 = 40_000;
+
+impl Search for Sqlite {
+    fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError> {
+        // All of one moment: a publication in between must not take a table away.
+        let moment = self.connection.unchecked_transaction()?;
+        let behind = index::behind(&moment)?.iter().map(|(_, rows)| rows).sum();
+        let Some(places) = places(&moment, &wanted.tasks)? else { return Ok(Answer { behind, ..Answer::default() }) };
+        let asked = format!("_words MATCH ?1{places}");
+        let words = match_text(&wanted.query);
+        let end = wanted.offset.saturating_add(wanted.limit);
+        let mut most = end.saturating_add(1);
+        loop {
+            let found = entries(&moment, &asked, &words, most)?;
+            let is_all = (found.len() as u64) < most;
+            let mut shown = Tables { connection: &moment, tables: HashMap::new() };
+            let (mut hits, mut total) = (Vec::new(), 0);
+            for (id, rank) in &found {
+                let Some(hit) = shown.hit(*id, *rank, &wanted.query)? else { continue };
+                if total >= wanted.offset && total < end {
+                    hits.push(hit);
+                }
+                total += 1;
+            }
+            if is_all {
+                return Ok(Answer { hits, total, is_more: false, behind });
+            }
+            if total >= end || most >= LOOKED_AT {
+                let counted = count(&moment, &asked, &words)?;
+                return Ok(Answer { hits, total: counted.min(COUNTED), is_more: counted > COUNTED, behind });
+            }
+            most = most.saturating_mul(4).min(LOOKED_AT);
+        }
+    }
+
+    fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
+        self.index_step(task).or_else(|error| {
+            index::mend(&self.connection, error)?;
+            Ok(Indexed::default())
+        })
+    }
+
+    fn unindexed(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
+        index::behind(&self.connection)
+    }
+}
+
+/// The condition on entries that only some tasks are wanted; none where nothing of them is in the index.
+fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>, StoreError> {
+    if tasks.is_empty() {
+        return Ok(Some(String::new()));
+    }
+    let mut places = Vec::new();
+    for task in tasks {
+        let number: Option<i64> = connection
+            .prepare_cached("SELECT number FROM _indexed WHERE task = ?1")?
+            .query_row([task.as_str()], |row| row.get(0))
+            .optional()?;
+        let place = |(first, last)| format!("rowid BETWEEN {first} AND {last}");
+        places.extend(number.map(index::ids).map(place));
+    }
+    Ok((!places.is_empty()).then(|| format!(" AND ({})", places.join(" OR "))))
+}
+
+/// As FTS5 wants it. Words are letters and digits only, so none of them is syntax.
+fn match_text(query: &Query) -> String {
+    let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_not);
+    let text = |term: &&crate::store::search::Term| {
+        let column = term.column.as_ref().map(|name| format!("c{} : ", index::slot(name))).unwrap_or_default();
+        format!("{column}\"{}\"{}", term.words.join(" "), if term.goes_on { " *" } else { "" })
+    };
+    let wanted: Vec<String> = wanted.iter().map(text).collect();
+    // One that is excluded from a column only is looked for in the rows themselves: its slot may have other columns.
+    let excluded: Vec<String> = excluded.iter().filter(|term| term.column.is_none()).map(text).collect();
+    match excluded.is_empty() {
+        true => wanted.join(" AND "),
+        false => format!("({}) NOT ({})", wanted.join(" AND "), excluded.join(" OR ")),
+    }
+}
+
+/// The best first; of two that are as good, the older.
+fn entries(connection: &Connection, asked: &str, words: &str, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
+    let sql = format!("SELECT rowid, bm25(_words) FROM _words WHERE {asked} ORDER BY 2, 1 LIMIT ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let found = statement.query_map(params![words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+        // FTS5 has the best below zero.
+        Ok((row.get(0)?, -row.get::<_, f64>(1)?))
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn count(connection: &Connection, asked: &str, words: &str) -> Result<u64, StoreError> {
+    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {asked} LIMIT {})", COUNTED + 1);
+    let counted: i64 = connection.prepare_cached(&sql)?.query_row([words], |row| row.get(0))?;
+    Ok(u64::try_from(counted).unwrap_or(0))
+}
+
+/// The published tables that entries lead to.
+struct Tables<'c> {
+    connection: &'c Connection,
+    /// By the task's number in the index.
+    tables: HashMap<i64, Option<Published>>,
+}
+
+struct Published {
+    task: TaskName,
+    generation: Generation,
+    blocks: bool,
+    columns: Vec<ColumnName>,
+    sql: String,
+}
+
+impl Tables<'_> {
+    /// The row of an entry, if it is published as it was indexed, and has what is looked for.
+    fn hit(&mut self, id: i64, rank: f64, query: &Query) -> Result<Option<Hit>, StoreError> {
+        let number = index::number_of(id);
+        if !self.tables.contains_key(&number) {
+            self.tables.insert(number, published(self.connection, number)?);
+        }
+        let Some(table) = self.tables.get(&number).and_then(Option::as_ref) else { return Ok(None) };
+        let entry: Option<(i64, Vec<u8>, i64)> = self
+            .connection
+            .prepare_cached("SELECT digest, key, row FROM _doc WHERE id = ?1")?
+            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((digest, key, row)) = entry else { return Ok(None) };
+        let found = match read(self.connection, table, row, digest)? {
+            Some(found) => Some(found),
+            // The table is another one by now; a record that says the same is there under its key.
+            None => match digest::Key::try_from(key.as_slice()) {
+                Ok(key) => keys::find(self.connection, table.generation.id, table.blocks, key)?
+                    .map(|it| read(self.connection, table, it.row, digest))
+                    .transpose()?
+                    .flatten(),
+                Err(_) => None,
+            },
+        };
+        let Some((row, first_seen)) = found else { return Ok(None) };
+        let columns: Vec<String> = table.columns.iter().map(|column| column.stored.clone()).collect();
+        let Some(marks) = query.marks(&columns, &row) else { return Ok(None) };
+        Ok(Some(Hit { task: table.task.clone(), columns, row, first_seen, rank, marks }))
+    }
+}
+
+fn published(connection: &Connection, number: i64) -> Result<Option<Published>, StoreError> {
+    let task: Option<String> = connection
+        .prepare_cached("SELECT task FROM _indexed WHERE number = ?1")?
+        .query_row([number], |row| row.get(0))
+        .optional()?;
+    let Some(task) = task else { return Ok(None) };
+    let Some(generation) = generation::find(connection, "task = ?1 AND state = 'published'", &task)? else {
+        return Ok(None);
+    };
+    let task = TaskName::new(&task).map_err(|error| StoreError::Value(error.to_string()))?;
+    let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
+    let separator = if columns.is_empty() { "" } else { ", " };
+    let table = quoted(&rows_table(generation.id));
+    let sql = format!("SELECT _page, _first_seen{separator}{} FROM {table} WHERE _rowid_ = ?1", list(&columns));
+    let blocks = keys::has_blocks(connection, generation.id)?;
+    Ok(Some(Published { task, generation, blocks, columns, sql }))
+}
+
+/// A row of the table, if its texts are those.
+fn read(
+    connection: &Connection,
+    table: &Published,
+    row: i64,
+    wanted: i64,
+) -> Result<Option<(Row, DateTime<Utc>)>, StoreError> {
+    let found: Option<(Row, String)> = connection
+        .prepare_cached(&table.sql)?
+        .query_row([row], |row| {
+            let cells = (0..table.columns.len()).map(|at| row.get(at + 2)).collect::<Result<_, _>>()?;
+            Ok((Row { cells, page: row.get(0)? }, row.get(1)?))
+        })
+        .optional()?;
+    let Some((row, first_seen)) = found else { return Ok(None) };
+    let cells = table.columns.iter().zip(&row.cells);
+    let cells = cells.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?)));
+    if index::short(digest::of_cells(cells)) != wanted {
+        return Ok(None);
+    }
+    Ok(Some((row, stamp::parse(&first_seen)?)))
+}

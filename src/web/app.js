@@ -1,0 +1,197 @@
+// What a page can do besides being read: times and numbers in the reader's language, buttons without a new page, news as they
+// come. Every page works without it.
+
+const languages = navigator.languages;
+const ago = new Intl.RelativeTimeFormat(languages, { numeric: "auto", style: "short" });
+const whole = new Intl.DateTimeFormat(languages, { dateStyle: "medium", timeStyle: "medium" });
+const UNITS = [["second", 1, 100], ["minute", 60, 100], ["hour", 3600, 48], ["day", 86400, Infinity]];
+
+export function fromNow(at, now = Date.now()) {
+  const seconds = (at - now) / 1000;
+  const [unit, size] = UNITS.find(([, size, most]) => Math.abs(seconds) / size < most);
+  return ago.format(Math.round(seconds / size), unit);
+}
+
+function speak(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = Date.parse(time.dateTime);
+    time.title = whole.format(at);
+    time.textContent = time.dataset.style === "whole" ? whole.format(at) : fromNow(at);
+  }
+  for (const data of root.querySelectorAll("data[value]")) {
+    const digits = Number(data.dataset.digits ?? 0);
+    const format = new Intl.NumberFormat(languages, { minimumFractionDigits: digits, maximumFractionDigits: digits || 20 });
+    data.textContent = format.format(Number(data.value));
+  }
+}
+
+const said = document.getElementById("said");
+
+export function say(sentence) {
+  said.textContent = sentence;
+}
+
+// The page as it is now at the server, into the parts of this one that live. What has not changed is not touched, so that
+// nobody loses their place.
+const served = new WeakMap();
+
+function remember(root) {
+  for (const part of root.querySelectorAll("[data-live], [data-keyed] > [id]")) served.set(part, part.outerHTML);
+}
+
+function swap(old, fresh) {
+  const text = fresh.outerHTML;
+  if (served.get(old) === text) return;
+  const focus = old.contains(document.activeElement) ? describe(document.activeElement) : null;
+  const keyed = old.querySelector("[data-keyed]");
+  const keyedFresh = fresh.querySelector("[data-keyed]");
+  const kept = new Map();
+  if (keyed && keyedFresh) {
+    for (const child of keyed.children) kept.set(child.id, child);
+    for (const child of [...keyedFresh.children]) {
+      const before = kept.get(child.id);
+      if (before && served.get(before) === child.outerHTML) child.replaceWith(before);
+    }
+  }
+  const changed = fresh;
+  old.replaceWith(changed);
+  for (const part of [changed, ...changed.querySelectorAll("[data-keyed] > [id]")]) {
+    if (!served.has(part)) served.set(part, part.outerHTML);
+  }
+  served.set(changed, text);
+  speak(changed);
+  if (focus) document.querySelector(focus)?.focus();
+}
+
+function describe(element) {
+  if (element.id) return "#" + CSS.escape(element.id);
+  const form = element.closest("form[action]");
+  return form ? `form[action="${CSS.escape(form.getAttribute("action"))}"] ${element.localName}` : null;
+}
+
+let asked = 0;
+
+export async function refresh(address = location.href) {
+  const number = ++asked;
+  const answer = await fetch(address, { headers: { accept: "text/html" } });
+  if (answer.redirected && new URL(answer.url).pathname === "/log-in") return location.assign(answer.url);
+  const text = await answer.text();
+  // Somebody has asked again meanwhile.
+  if (number !== asked || !answer.ok) return;
+  const page = new DOMParser().parseFromString(text, "text/html");
+  for (const old of document.querySelectorAll("[data-live]")) {
+    const fresh = page.getElementById(old.id);
+    if (fresh) swap(old, document.adoptNode(fresh));
+  }
+}
+
+// A button's form is sent without leaving the page; what the server says to it is said here.
+addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  event.preventDefault();
+  const button = event.submitter;
+  const fields = new URLSearchParams(new FormData(form, button));
+  if (button) button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: fields });
+    const stays = answer.redirected && new URL(answer.url).pathname === location.pathname;
+    if (answer.ok && stays && !("reload" in form.dataset)) {
+      say("");
+      await refresh();
+    } else if (answer.ok) {
+      location.assign(answer.url);
+    } else {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      say((page.querySelector("#said-alone, #wrong") ?? page.body).textContent.trim());
+    }
+  } catch {
+    say("The daemon does not answer.");
+  }
+  if (button) button.disabled = false;
+});
+
+// What is typed into a filter is asked for after a moment.
+let typing;
+addEventListener("input", (event) => {
+  const form = event.target.closest("form[data-filter]");
+  if (!form) return;
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    const address = new URL(form.action, location.href);
+    address.search = query;
+    history.replaceState(null, "", address);
+    refresh();
+  }, 150);
+});
+addEventListener("submit", (event) => {
+  if (event.target.matches("form[data-filter]")) event.preventDefault();
+});
+
+function live() {
+  let later;
+  const news = new EventSource("/events");
+  news.addEventListener("changed", () => {
+    clearTimeout(later);
+    later = setTimeout(() => document.hidden || refresh(), 50);
+  });
+  news.addEventListener("open", () => document.documentElement.dataset.live = "yes");
+  news.addEventListener("error", () => document.documentElement.dataset.live = "no");
+  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+  setInterval(() => speak(document), 15000);
+}
+
+remember(document);
+speak(document);
+if (document.querySelector("[data-live]")) live();
+
+// The files of a task are looked through while they are typed; what is wrong is shown below them, and is one press away.
+const editor = document.getElementById("editor");
+
+function showProblem(problem) {
+  const place = document.getElementById("problem");
+  place.replaceChildren();
+  for (const area of editor.querySelectorAll("textarea")) area.removeAttribute("aria-invalid");
+  if (!problem) return;
+  const area = document.getElementById(problem.file === "robot.toml" ? "robot" : "task");
+  area.setAttribute("aria-invalid", "true");
+  const line = document.createElement("p");
+  line.className = "off";
+  const where = problem.line ? `, line ${problem.line}` : "";
+  line.textContent = `${problem.file}${where}: ${problem.message}${problem.hint ? ". " + problem.hint : ""} `;
+  place.append(line);
+  if (problem.line) {
+    const go = document.createElement("button");
+    go.type = "button";
+    go.textContent = "Go there";
+    go.addEventListener("click", () => goTo(area, problem.line, problem.column ?? 1));
+    line.append(go);
+  }
+  if (problem.snippet) {
+    const snippet = document.createElement("pre");
+    snippet.className = "exact";
+    snippet.tabIndex = 0;
+    snippet.textContent = problem.snippet;
+    place.append(snippet);
+  }
+}
+
+function goTo(area, line, column) {
+  const before = area.value.split("\n").slice(0, line - 1).reduce((sum, it) => sum + it.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(before + column - 1, before + column - 1);
+}
+
+if (editor) {
+  let later;
+  let number = 0;
+  editor.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(async () => {
+      const mine = ++number;
+      const answer = await fetch(editor.dataset.check, { method: "POST", body: new URLSearchParams(new FormData(editor)) });
+      if (answer.ok && mine === number) showProblem((await answer.json()).problem);
+    }, 250);
+  });
+}

@@ -1,0 +1,48 @@
+//! Styles and scripts, compiled in. Their address changes with their text, so a browser may keep them for ever.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::route::Route;
+use super::trouble::Trouble;
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+const ASSETS: &[Asset] = &[
+    Asset { name: "style.css", kind: "text/css; charset=utf-8", text: include_str!("style.css") },
+    Asset { name: "app.js", kind: "text/javascript; charset=utf-8", text: include_str!("app.js") },
+    Asset { name: "label.css", kind: "text/css; charset=utf-8", text: include_str!("label.css") },
+    Asset { name: "label.js", kind: "text/javascript; charset=utf-8", text: include_str!("label.js") },
+    Asset { name: "add.js", kind: "text/javascript; charset=utf-8", text: include_str!("add.js") },
+    Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("icon.svg") },
+];
+
+/// Of all of them: one that changes takes the others along.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let all: String = ASSETS.iter().map(|asset| asset.text).collect();
+    let digest = ring::digest::digest(&ring::digest::SHA256, all.as_bytes());
+    digest.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+});
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/assets/{version}/{name}", asset).for_anybody()]
+}
+
+/// Where an asset is found; scripts name each other without the version, beside themselves.
+pub fn url(name: &'static str) -> String {
+    debug_assert!(ASSETS.iter().any(|asset| asset.name == name), "{name} is compiled in");
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+pub async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, Trouble> {
+    let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(Trouble::NoPage)?;
+    let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    Ok((headers, asset.text).into_response())
+}

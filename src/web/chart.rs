@@ -1,0 +1,97 @@
+//! A curve with its axes, as a picture in the page: drawn here, so that it is there without a script.
+
+use chrono::{DateTime, Utc};
+use maud::{Markup, html};
+
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 48.0;
+const RIGHT: f64 = 8.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 24.0;
+
+pub struct Chart<'a> {
+    /// What the values are.
+    pub what: &'a str,
+    /// In the order of time; nothing is a gap.
+    pub points: Vec<(DateTime<Utc>, Option<f64>)>,
+    /// From where to where the values go; none: as they do.
+    pub range: Option<(f64, f64)>,
+    /// Below it something is off.
+    pub line: Option<f64>,
+}
+
+impl Chart<'_> {
+    pub fn draw(&self) -> Markup {
+        let known: Vec<f64> = self.points.iter().filter_map(|(_, value)| *value).collect();
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return nothing(self.what) };
+        if known.len() < 2 {
+            return nothing(self.what);
+        }
+        let (least, most) = self.range.unwrap_or_else(|| spread(&known));
+        let height =
+            |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - ((value - least) / (most - least)).clamp(0.0, 1.0));
+        let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
+        let across =
+            |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
+        let label = format!("{} of {} runs, last {}", self.what, known.len(), plain(known[known.len() - 1]));
+        html! {
+            figure.chart {
+                figcaption { (self.what) }
+                svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } {
+                    @for value in [least, most] {
+                        line.axis x1=(LEFT) x2=(WIDTH - RIGHT) y1=(height(value)) y2=(height(value)) {}
+                        text x=(LEFT - 6.0) y=(height(value) + 4.0) text-anchor="end" { (plain(value)) }
+                    }
+                    @if let Some(line) = self.line {
+                        line.limit x1=(LEFT) x2=(WIDTH - RIGHT) y1=(height(line)) y2=(height(line)) {}
+                        text x=(LEFT - 6.0) y=(height(line) + 4.0) text-anchor="end" { (plain(line)) }
+                    }
+                    path d=(self.path(&across, &height)) {}
+                    @for (at, value) in &self.points {
+                        @if let Some(value) = value {
+                            circle cx=(round(across(*at))) cy=(round(height(*value))) r="2.5" {
+                                title { (plain(*value)) ", " (at.format("%Y-%m-%d %H:%M UTC")) }
+                            }
+                        }
+                    }
+                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format("%Y-%m-%d")) }
+                    text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format("%Y-%m-%d")) }
+                }
+            }
+        }
+    }
+
+    fn path(&self, across: &impl Fn(DateTime<Utc>) -> f64, height: &impl Fn(f64) -> f64) -> String {
+        let mut path = String::new();
+        let mut is_down = false;
+        for (at, value) in &self.points {
+            if let Some(value) = value {
+                path.push_str(&format!("{}{:.1} {:.1}", if is_down { "L" } else { "M" }, across(*at), height(*value)));
+            }
+            is_down = value.is_some();
+        }
+        path
+    }
+}
+
+fn nothing(what: &str) -> Markup {
+    html! { figure.chart { figcaption { (what) } p.faint { "Two runs make a curve." } } }
+}
+
+/// With some room, so that a level line runs in the middle.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let (least, most) = (
+        values.iter().copied().fold(f64::INFINITY, f64::min),
+        values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    );
+    if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
+}
+
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+fn round(value: f64) -> String {
+    format!("{value:.1}")
+}

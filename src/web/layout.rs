@@ -1,0 +1,88 @@
+//! What stands around every page.
+
+use axum::response::Html;
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets;
+use super::gate::{TOKEN_FIELD, Visitor};
+
+/// Which of the main pages this is, or belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Here {
+    Status,
+    Label,
+    Add,
+    Search,
+    Elsewhere,
+}
+
+const PAGES: &[(Here, &str, &str)] = &[
+    (Here::Status, "/", "Status"),
+    (Here::Label, "/label", "Label"),
+    (Here::Add, "/add", "Add"),
+    (Here::Search, "/search", "Search"),
+];
+
+/// A page for somebody who has logged in.
+pub fn page(visitor: &Visitor, here: Here, title: &str, body: Markup) -> Html<String> {
+    let bar = html! {
+        nav aria-label="Main" {
+            @for (it, path, name) in PAGES {
+                a href=(path) aria-current=[(*it == here).then_some("page")] { (name) }
+            }
+        }
+        form.inline method="post" action="/log-out" {
+            (token(visitor))
+            button.quiet { "Log out" }
+        }
+    };
+    document(title, Some(&visitor.token), bar, body)
+}
+
+/// A page for anybody: it has a title, and nothing to go to.
+pub fn bare(title: &str, body: Markup) -> Html<String> {
+    document(title, None, html! {}, body)
+}
+
+/// One sentence, and the way back.
+pub fn alone(title: &str, sentence: &str) -> Html<String> {
+    let body = html! {
+        h1 { (title) }
+        p #said-alone { (sentence) }
+        p { a href="/" { "To the status page" } }
+    };
+    bare(title, body)
+}
+
+/// What a form carries that changes something.
+pub fn token(visitor: &Visitor) -> Markup {
+    html! { input type="hidden" name=(TOKEN_FIELD) value=(visitor.token); }
+}
+
+fn document(title: &str, token: Option<&str>, bar: Markup, body: Markup) -> Html<String> {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                @if let Some(token) = token { meta name="pieme-token" content=(token); }
+                title { (title) " · pieme" }
+                link rel="icon" href=(assets::url("icon.svg"));
+                link rel="stylesheet" href=(assets::url("style.css"));
+                script type="module" src=(assets::url("app.js")) {}
+            }
+            body {
+                a.skip href="#main" { "To the page" }
+                header.bar {
+                    a.brand href="/" { "pieme" }
+                    (bar)
+                }
+                div #said role="status" aria-live="polite" {}
+                main #main tabindex="-1" { (body) }
+            }
+        }
+    };
+    Html(page.into_string())
+}

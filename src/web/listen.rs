@@ -1,0 +1,88 @@
+//! Opens the place where pages are served, and keeps trying: a port that is taken costs no run.
+
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::time::sleep;
+
+use crate::config::Place;
+use crate::daemon::connections::Few;
+
+use super::peer::Peer;
+
+/// Each open page holds one for its news, and a browser opens six at a time.
+const MOST_CONNECTIONS: usize = 256;
+/// Until a place that is taken is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+/// The socket's group may use it: a web server before us is in it.
+const SOCKET_MODE: u32 = 0o660;
+
+/// Serves until the daemon ends. Where it is served is written to `note`.
+pub fn serve(place: Place, router: Router, note: PathBuf) {
+    tokio::spawn(async move {
+        let service = router.into_make_service_with_connect_info::<Peer>();
+        let served = match &place {
+            Place::Off => return,
+            Place::Tcp(address) => {
+                let listener = until_open(&place, || TcpListener::bind(address)).await;
+                if let Ok(at) = listener.local_addr() {
+                    opened(&format!("http://{at}/"), at.ip().is_loopback(), &note);
+                }
+                axum::serve(Few::new(listener, MOST_CONNECTIONS), service).await
+            }
+            Place::Unix(path) => {
+                let listener = until_open(&place, || async { open_socket(path) }).await;
+                opened(&place.to_string(), true, &note);
+                axum::serve(Few::new(listener, MOST_CONNECTIONS), service).await
+            }
+        };
+        if let Err(error) = served {
+            tracing::error!("the dashboard at {place} ended: {error}");
+        }
+    });
+}
+
+async fn until_open<T, F: Future<Output = io::Result<T>>>(place: &Place, open: impl Fn() -> F) -> T {
+    let mut said = false;
+    loop {
+        match open().await {
+            Ok(listener) => return listener,
+            Err(error) if said => tracing::debug!("the dashboard cannot be served at {place}: {error}"),
+            Err(error) => {
+                said = true;
+                tracing::error!(
+                    "the dashboard cannot be served at {place}: {error}; tried again every {} s",
+                    AGAIN.as_secs()
+                );
+            }
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+fn open_socket(path: &Path) -> io::Result<UnixListener> {
+    // One that a killed daemon left behind; what is no socket is not ours to remove.
+    if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(SOCKET_MODE))?;
+    Ok(listener)
+}
+
+fn opened(url: &str, is_here: bool, note: &Path) {
+    tracing::info!("the dashboard is at {url}");
+    if !is_here {
+        tracing::warn!(
+            "others can reach the dashboard; put a web server with TLS before it, or its password can be read"
+        );
+    }
+    if let Err(error) = std::fs::write(note, format!("{url}\n")) {
+        tracing::debug!("{} was not written: {error}", note.display());
+    }
+}

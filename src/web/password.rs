@@ -1,0 +1,73 @@
+//! The dashboard's one password: only what it is compared with is kept, in a file of its own that nobody else may read.
+
+use std::io;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+
+use argon2::Argon2;
+use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+
+use crate::config::Config;
+use crate::taskdir::FileError;
+use crate::taskdir::folder::{Folder, PRIVATE_FILE};
+
+use super::token;
+
+/// A hash has about 100 letters.
+const MAX_BYTES: u64 = 4 << 10;
+/// Shorter ones are guessed, however slowly they are tried.
+pub const MIN_CHARS: usize = 8;
+/// Longer ones only keep the machine busy.
+pub const MAX_CHARS: usize = 256;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PasswordError {
+    #[error("a password has {MIN_CHARS} letters at least, and {MAX_CHARS} at most")]
+    Length,
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("the password could not be hashed: {0}")]
+    Hash(argon2::password_hash::Error),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// What the password is compared with; none: there is no password yet.
+pub fn read(config: &Config) -> Result<Option<String>, PasswordError> {
+    let (folder, name) = place(config);
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let bytes = Folder::open(folder)?.read_private(&name, MAX_BYTES)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
+}
+
+/// Replaces the password in one step. Root sets it for the daemon's own user, who must be able to read it.
+pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
+    if !(MIN_CHARS..=MAX_CHARS).contains(&password.chars().count()) {
+        return Err(PasswordError::Length);
+    }
+    let salt = SaltString::encode_b64(&token::random::<16>()).map_err(PasswordError::Hash)?;
+    let hash = Argon2::default().hash_password(password.as_bytes(), &salt).map_err(PasswordError::Hash)?.to_string();
+    let (folder, name) = place(config);
+    std::fs::create_dir_all(folder)?;
+    Folder::open(folder)?.replace(&name, hash.as_bytes(), PRIVATE_FILE)?;
+    if nix::unistd::geteuid().is_root() {
+        let owner = folder.metadata()?;
+        chown(&config.web.password, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    Ok(())
+}
+
+/// Is it this password? Takes some 20 ms of processor time, on purpose.
+pub fn is_right(hash: &str, password: &str) -> bool {
+    let fits = password.chars().count() <= MAX_CHARS;
+    let parsed = PasswordHash::new(hash);
+    fits && parsed.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+}
+
+fn place(config: &Config) -> (&Path, String) {
+    let file = &config.web.password;
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    (file.parent().unwrap_or(Path::new("/")), name)
+}

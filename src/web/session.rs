@@ -1,0 +1,85 @@
+//! Who has logged in. In memory only: a restart of the daemon logs everybody out, and nothing on the disk is worth stealing.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::header::{self, HeaderMap, HeaderValue};
+
+use crate::config::Config;
+
+use super::{password, token};
+
+/// Of somebody who has logged in.
+pub const SESSION_COOKIE: &str = "pieme_session";
+/// Of somebody who has the log-in form before them.
+pub const DOOR_COOKIE: &str = "pieme_door";
+
+/// Nobody came for so long: they are not there any more.
+const IDLE: Duration = Duration::from_secs(12 * 3600);
+/// However busy they are, a week is enough.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The oldest gives way.
+const MOST: usize = 100;
+
+#[derive(Default)]
+pub struct Sessions(Mutex<HashMap<String, Session>>);
+
+struct Session {
+    opened: Instant,
+    seen: Instant,
+    /// Of the password that it was opened with: a new one ends it.
+    password: String,
+}
+
+impl Sessions {
+    /// Somebody has logged in; answers what they are known by.
+    pub fn open(&self, password: String) -> String {
+        let mut sessions = self.lock();
+        if sessions.len() >= MOST
+            && let Some(oldest) = sessions.iter().min_by_key(|(_, it)| it.seen).map(|(id, _)| id.clone())
+        {
+            sessions.remove(&oldest);
+        }
+        let (id, now) = (token::name(), Instant::now());
+        sessions.insert(id.clone(), Session { opened: now, seen: now, password });
+        id
+    }
+
+    pub fn is_open(&self, config: &Config, id: &str) -> bool {
+        let mut sessions = self.lock();
+        let Some(session) = sessions.get_mut(id) else { return false };
+        let is_good = session.seen.elapsed() < IDLE
+            && session.opened.elapsed() < LONGEST
+            && password::read(config).is_ok_and(|now| now.as_ref() == Some(&session.password));
+        if is_good {
+            session.seen = Instant::now();
+        } else {
+            sessions.remove(id);
+        }
+        is_good
+    }
+
+    pub fn close(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A cookie that came with the request.
+pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(';'));
+    let mut named = all.filter_map(|pair| pair.trim().split_once('='));
+    named.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
+}
+
+/// A cookie for the browser to keep until it is closed; nothing: it is to forget it.
+pub fn set_cookie(name: &str, value: Option<&str>, is_secure: bool) -> HeaderValue {
+    let age = if value.is_none() { "; Max-Age=0" } else { "" };
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{name}={}; Path=/; SameSite=Strict; HttpOnly{age}{secure}", value.unwrap_or_default());
+    HeaderValue::from_str(&text).expect("our names and values are plain letters and digits")
+}

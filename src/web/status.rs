@@ -1,0 +1,218 @@
+//! `/`: how every task stands, worst first, and what to do next.
+
+mod spark;
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Query, State};
+use axum::response::Html;
+use chrono::Utc;
+use maud::{Markup, html};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use crate::daemon::progress::Progress;
+use crate::model::{PastRun, State as TaskState, TaskName};
+use crate::show::Line;
+
+use super::gate::Visitor;
+use super::layout::{self, Here};
+use super::overview::worst_first;
+use super::route::Route;
+use super::trouble::Trouble;
+use super::{Shared, parts};
+
+/// Lines of one page.
+const LINES: usize = 50;
+/// Runs that a line's two curves are drawn of.
+const CURVE: u32 = 24;
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/", show)]
+}
+
+/// What is to be shown.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    /// Words that stand in the name, the title or the state.
+    q: String,
+    /// Only this state.
+    state: String,
+    page: usize,
+}
+
+/// One page of the table.
+struct Sheet {
+    lines: Vec<(Line, Vec<PastRun>)>,
+    /// How many there are, and how many are wanted.
+    all: usize,
+    found: usize,
+    page: usize,
+    /// Of all tasks: how many are in each state.
+    states: Vec<(TaskState, usize)>,
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    Query(wanted): Query<Wanted>,
+) -> Result<Html<String>, Trouble> {
+    let sheet = sheet(&web, &wanted).await?;
+    let going = web.overview.going();
+    let body = html! {
+        h1.sr { "Status" }
+        (filter(&wanted))
+        div #status data-live {
+            @if sheet.all == 0 { (first_task(&web)) } @else {
+                (counts(&sheet, &wanted))
+                (table(&visitor, &sheet, &going, &wanted))
+            }
+        }
+    };
+    Ok(layout::page(&visitor, Here::Status, "Status", body))
+}
+
+async fn sheet(web: &Shared, wanted: &Wanted) -> Result<Sheet, Trouble> {
+    let (lines, now) = (web.overview.lines().await?, Utc::now());
+    let words: Vec<String> = wanted.q.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let only = TaskState::from_word(&wanted.state);
+    let mut states = BTreeMap::new();
+    lines.iter().for_each(|line| *states.entry(line.state_at(now)).or_insert(0) += 1);
+    let found = worst_first(&lines, now, |line, state| {
+        only.is_none_or(|only| only == state) && words.iter().all(|word| has(line, state, word))
+    });
+    let page = wanted.page.clamp(1, found.len().div_ceil(LINES).max(1));
+    let shown: Vec<Line> = found.iter().skip((page - 1) * LINES).take(LINES).map(|(_, line)| line.at(now)).collect();
+    let (all, found) = (lines.len(), found.len());
+    let lines = web.reader.read(move |store| {
+        let with_past = |line: Line| store.past(&line.task, CURVE).map(|past| (line, past));
+        shown.into_iter().map(with_past).collect()
+    });
+    Ok(Sheet { lines: lines.await?, all, found, page, states: states.into_iter().collect() })
+}
+
+fn has(line: &Line, state: TaskState, word: &str) -> bool {
+    line.task.as_str().contains(word)
+        || state.word().contains(word)
+        || line.title.as_ref().is_some_and(|title| title.to_lowercase().contains(word))
+        || line.last_run.as_ref().is_some_and(|run| run.verdict.outcome.cause().contains(word))
+}
+
+fn filter(wanted: &Wanted) -> Markup {
+    html! {
+        form.filter role="search" data-filter action="/" {
+            label.sr for="q" { "Filter tasks" }
+            input #q type="search" name="q" value=(wanted.q) placeholder="Filter: name, title, state, cause" autocomplete="off";
+            @if !wanted.state.is_empty() { input type="hidden" name="state" value=(wanted.state); }
+            noscript { button { "Filter" } }
+        }
+    }
+}
+
+fn counts(sheet: &Sheet, wanted: &Wanted) -> Markup {
+    let address = |state: &str| address(&Wanted { state: state.to_owned(), page: 1, ..wanted.clone() });
+    html! {
+        p.counts #counts {
+            a href=(address("")) aria-current=[wanted.state.is_empty().then_some("true")] { "all " (parts::number(sheet.all as u64)) }
+            @for (state, count) in &sheet.states {
+                a href=(address(state.word())) aria-current=[(wanted.state == state.word()).then_some("true")] {
+                    (state) " " (parts::number(*count as u64))
+                }
+            }
+        }
+    }
+}
+
+fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>, wanted: &Wanted) -> Markup {
+    let pages = sheet.found.div_ceil(LINES);
+    let address = |page| address(&Wanted { page, ..wanted.clone() });
+    html! {
+        @if sheet.found == 0 {
+            p.empty #none { "No task is so. " a href="/" { "Show all" } }
+        } @else {
+            table.cards #lines {
+                caption.sr { "Tasks, worst first" }
+                thead { tr {
+                    @for name in ["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"] {
+                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(&name)] scope="col" { (name) }
+                    }
+                } }
+                tbody #tasks data-keyed {
+                    @for (line, past) in &sheet.lines {
+                        (row(visitor, line, past, going.get(&line.task), &address(sheet.page)))
+                    }
+                }
+            }
+            (parts::pager(sheet.page, pages, address))
+        }
+    }
+}
+
+fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress>, here: &str) -> Markup {
+    let cause = match (&line.problem, &line.last_run) {
+        (Some(_), _) => "config",
+        (None, Some(run)) => run.verdict.outcome.cause(),
+        (None, None) => "",
+    };
+    let delta = line.delta.filter(|&delta| delta != 0);
+    html! {
+        tr id={ "task-" (line.task) } {
+            th scope="row" {
+                a href={ "/task/" (line.task) } { (line.task) }
+                @if let Some(title) = &line.title { span.title { (title) } }
+            }
+            td data-label="State" { (parts::state(line)) }
+            td.number data-label="Rows" {
+                @match line.rows { Some(rows) => (parts::number(rows)), None => "–" }
+                (spark::rows(past))
+            }
+            td.number data-label="Δ" { @if let Some(delta) = delta { (format!("{delta:+}")) } }
+            td.number data-label="Sim" { (parts::similarity(line.similarity)) (spark::similarity(past)) }
+            td data-label="Last ok" { (parts::time(line.last_ok, "never")) }
+            td data-label="Last run" {
+                @match going {
+                    Some(going) => span.going { "now: " (going.pages) " pages, " (going.rows) " rows" },
+                    None => (parts::time(line.last_run.as_ref().map(|run| run.ended_at), "never")),
+                }
+            }
+            td data-label="Next" { (parts::time(line.next, "–")) }
+            td.number data-label="Fails" { (line.fails) }
+            td data-label="Cause" { (cause) }
+            td.do data-label="Do" {
+                @if !line.advice.is_empty() { (parts::advice(line)) }
+                span.verbs { (parts::verbs(visitor, line, here)) }
+            }
+        }
+    }
+}
+
+fn address(wanted: &Wanted) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in [("q", &wanted.q), ("state", &wanted.state)] {
+        if !value.is_empty() {
+            query.append_pair(name, value);
+        }
+    }
+    if wanted.page > 1 {
+        query.append_pair("page", &wanted.page.to_string());
+    }
+    let query = query.finish();
+    if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
+}
+
+/// With no task there is one thing to learn.
+fn first_task(web: &Shared) -> Markup {
+    html! {
+        section.card {
+            h2 { "No tasks yet" }
+            p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
+            p { a.button href="/add" { "Add a task" } }
+            p { "In a terminal:" }
+            pre { code { "pieme --config " (web.config.file.display()) " add https://example.org/list" } }
+            p { "Or make a folder with a task.toml that holds one line in " code { (web.config.tasks.display()) } ":" }
+            pre { code { "url = \"https://example.org/list\"" } }
+            p { "It appears here within two seconds." }
+        }
+    }
+}

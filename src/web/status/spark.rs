@@ -1,0 +1,78 @@
+//! Two small curves of a task's last runs, as pictures in the page.
+
+use maud::{Markup, html};
+
+use crate::model::PastRun;
+
+const WIDTH: f64 = 60.0;
+const HEIGHT: f64 = 16.0;
+
+/// How many rows the runs had that were published.
+pub fn rows(past: &[PastRun]) -> Markup {
+    let values: Vec<Option<f64>> =
+        past.iter().rev().map(|run| run.verdict.outcome.is_published().then_some(run.verdict.rows as f64)).collect();
+    let (least, most) = range(&values);
+    curve(&values, least, most, "rows")
+}
+
+/// How like the template the pages were, from 0 to 1.
+pub fn similarity(past: &[PastRun]) -> Markup {
+    let values: Vec<Option<f64>> = past.iter().rev().map(|run| run.verdict.similarity).collect();
+    curve(&values, 0.0, 1.0, "similarity")
+}
+
+fn range(values: &[Option<f64>]) -> (f64, f64) {
+    let known = || values.iter().flatten().copied();
+    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    // A level line runs in the middle.
+    if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
+}
+
+/// Runs without a value leave a gap.
+fn curve(values: &[Option<f64>], least: f64, most: f64, what: &str) -> Markup {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    if known.len() < 2 {
+        return html! {};
+    }
+    let step = WIDTH / (values.len() - 1).max(1) as f64;
+    let mut path = String::new();
+    let mut is_down = false;
+    for (at, value) in values.iter().enumerate() {
+        let Some(value) = value else {
+            is_down = false;
+            continue;
+        };
+        let share = ((value - least) / (most - least)).clamp(0.0, 1.0);
+        let (x, y) = (at as f64 * step, 1.0 + (HEIGHT - 2.0) * (1.0 - share));
+        path.push_str(&format!("{}{x:.1} {y:.1}", if is_down { "L" } else { "M" }));
+        is_down = true;
+    }
+    let label = format!(
+        "{what} of the last {} runs, from {} to {}",
+        values.len(),
+        plain(known[0]),
+        plain(known[known.len() - 1])
+    );
+    html! {
+        svg.spark role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT) preserveAspectRatio="none" {
+            path d=(path) {}
+        }
+    }
+}
+
+fn plain(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value}") } else { format!("{value:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_value_is_a_gap() {
+        let drawn = curve(&[Some(0.0), Some(1.0), None, Some(0.5)], 0.0, 1.0, "similarity").into_string();
+        assert!(drawn.contains("M0.0 15.0L20.0 1.0M60.0 8.0"), "{drawn}");
+        assert!(drawn.contains("similarity of the last 4 runs, from 0 to 0.50"), "{drawn}");
+        assert_eq!(curve(&[Some(1.0), None], 0.0, 1.0, "rows").into_string(), "");
+    }
+}

@@ -1,0 +1,168 @@
+//! task.toml and robot.toml: what is wrong with them is said while they are typed, and nothing is saved that cannot run.
+
+use axum::extract::{Path, State};
+use axum::response::{Html, Redirect};
+use axum::{Form, Json};
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+
+use crate::show::Line;
+use crate::taskdir::{self, FileError, Problem, ROBOT_FILE, TASK_FILE, Texts};
+
+use super::super::Shared;
+use super::super::gate::Visitor;
+use super::super::layout;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::{Side, address, found, page};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/task/{name}/files", show),
+        Route::post("/task/{name}/files", save),
+        Route::post("/task/{name}/files/check", check),
+    ]
+}
+
+async fn show(State(web): State<Shared>, visitor: Visitor, name: Path<String>) -> Result<Html<String>, Trouble> {
+    let line = found(&web, name).await?;
+    let dir = web.config.tasks.join(line.task.as_str());
+    let read = blocking(move || {
+        let texts = taskdir::read_texts(&dir)?;
+        let problem = taskdir::check_texts(&dir, &texts).err();
+        Ok::<_, FileError>((texts, problem))
+    });
+    let (texts, problem) = read.await?.map_err(|error| Trouble::Refused(error.to_string()))?;
+    Ok(page(&visitor, &line, Side::Files, editor(&visitor, &line, &texts, problem.as_ref())))
+}
+
+/// Both files as they were typed, and as they were when the page was made.
+#[derive(Deserialize)]
+struct Typed {
+    task: String,
+    robot: String,
+    #[serde(default)]
+    task_before: String,
+    #[serde(default)]
+    robot_before: String,
+}
+
+impl Typed {
+    fn texts(&self) -> Texts {
+        texts(&self.task, &self.robot)
+    }
+
+    fn before(&self) -> Texts {
+        texts(&self.task_before, &self.robot_before)
+    }
+}
+
+/// A form ends its lines as Windows does. An empty robot.toml is none.
+fn texts(task: &str, robot: &str) -> Texts {
+    let lines = |text: &str| text.replace("\r\n", "\n");
+    Texts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
+}
+
+async fn save(State(web): State<Shared>, name: Path<String>, Form(typed): Form<Typed>) -> Result<Redirect, Trouble> {
+    let line = found(&web, name).await?;
+    let dir = web.config.tasks.join(line.task.as_str());
+    let done = blocking(move || {
+        let refused = |sentence: String| Err(Trouble::Refused(sentence));
+        let now = taskdir::read_texts(&dir).map_err(|error| Trouble::Refused(error.to_string()))?;
+        if texts(&now.task, now.robot.as_deref().unwrap_or_default()) != typed.before() {
+            return refused("the files were changed meanwhile, so nothing was saved; reload the page".to_owned());
+        }
+        if let Err(problem) = taskdir::check_texts(&dir, &typed.texts()) {
+            return refused(format!("nothing was saved: {problem}"));
+        }
+        taskdir::write_texts(&dir, &typed.texts())
+            .map_err(|error| Trouble::Refused(format!("nothing was saved: {error}")))
+    });
+    done.await??;
+    tracing::info!(task = %line.task, "its files were edited at the dashboard");
+    web.door.hint().await;
+    Ok(Redirect::to(&address(&line.task, "/files")))
+}
+
+/// What is wrong, for the script that asks while somebody types.
+#[derive(Serialize)]
+struct Checked {
+    problem: Option<Shown>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    file: &'static str,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: String,
+    hint: Option<String>,
+    snippet: Option<String>,
+}
+
+impl From<&Problem> for Shown {
+    fn from(problem: &Problem) -> Shown {
+        let is_robot = problem.file.file_name().is_some_and(|name| name == ROBOT_FILE);
+        Shown {
+            file: if is_robot { ROBOT_FILE } else { TASK_FILE },
+            line: problem.line,
+            column: problem.column,
+            message: problem.message.clone(),
+            hint: problem.hint.clone(),
+            snippet: problem.snippet.clone(),
+        }
+    }
+}
+
+async fn check(
+    State(web): State<Shared>,
+    name: Path<String>,
+    Form(typed): Form<Typed>,
+) -> Result<Json<Checked>, Trouble> {
+    let line = found(&web, name).await?;
+    let dir = web.config.tasks.join(line.task.as_str());
+    let problem = blocking(move || taskdir::check_texts(&dir, &typed.texts()).err()).await?;
+    Ok(Json(Checked { problem: problem.as_ref().map(Shown::from) }))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
+    spawn_blocking(work).await.map_err(|_| Trouble::Internal)
+}
+
+fn editor(visitor: &Visitor, line: &Line, texts: &Texts, problem: Option<&Problem>) -> Markup {
+    let shown = problem.map(Shown::from);
+    let robot = texts.robot.as_deref().unwrap_or_default();
+    html! {
+        form #editor method="post" action=(address(&line.task, "/files")) data-reload data-check=(address(&line.task, "/files/check")) {
+            (layout::token(visitor))
+            @for (name, file, text) in [("task", TASK_FILE, texts.task.as_str()), ("robot", ROBOT_FILE, robot)] {
+                input type="hidden" name={ (name) "_before" } value=(text);
+                label for=(name) { (file) }
+                @if name == "robot" && text.is_empty() { p.faint #robot-note { "There is none: the task's address is fetched, and paged on." } }
+                textarea.code id=(name) name=(name) rows=(height(text)) spellcheck="false" autocapitalize="off" autocomplete="off"
+                    wrap="off" aria-describedby="problem" { "\n" (text) }
+            }
+            div #problem role="status" aria-live="polite" { (problem_text(shown.as_ref())) }
+            div.actions { button.main { "Save" } }
+        }
+        p.faint { "What the keys mean: config.toml, docs/script.md. A saved change takes effect at once." }
+    }
+}
+
+/// As many lines as there are, and some.
+fn height(text: &str) -> usize {
+    (text.lines().count() + 2).clamp(6, 30)
+}
+
+fn problem_text(problem: Option<&Shown>) -> Markup {
+    html! {
+        @if let Some(problem) = problem {
+            p.off {
+                (problem.file) @if let Some(line) = problem.line { ", line " (line) } ": " (problem.message)
+                @if let Some(hint) = &problem.hint { ". " (hint) }
+            }
+            @if let Some(snippet) = &problem.snippet { pre.exact tabindex="0" { (snippet) } }
+        }
+    }
+}

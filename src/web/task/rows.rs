@@ -1,0 +1,134 @@
+//! The published rows: sorted, filtered and paged by the store.
+
+use axum::extract::{Path, Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+use url::form_urlencoded;
+
+use crate::model::TaskName;
+use crate::show::Line;
+use crate::store::{Browse, Rows};
+
+use super::super::gate::Visitor;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::super::{Shared, parts};
+use super::{Side, address, found, page, sheet};
+
+/// Rows of one page.
+const ROWS: u64 = 50;
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/task/{name}", show)]
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    /// A text that stands in one of the cells.
+    q: String,
+    sort: String,
+    desc: bool,
+    page: u64,
+}
+
+impl Wanted {
+    fn browse(&self) -> Browse {
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        Browse {
+            has: some(&self.q),
+            by: some(&self.sort),
+            descending: self.desc,
+            limit: ROWS,
+            offset: (self.page.max(1) - 1).saturating_mul(ROWS),
+        }
+    }
+
+    fn address(&self, task: &TaskName) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [("q", &self.q), ("sort", &self.sort)] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        if self.desc {
+            query.append_pair("desc", "true");
+        }
+        if self.page > 1 {
+            query.append_pair("page", &self.page.to_string());
+        }
+        let query = query.finish();
+        let mark = if query.is_empty() { "" } else { "?" };
+        address(task, &format!("{mark}{query}"))
+    }
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    name: Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, name).await?;
+    let (task, browse) = (line.task.clone(), wanted.browse());
+    let rows = web.reader.read(move |store| store.browse(&task, &browse)).await?;
+    let body = html! {
+        @match rows {
+            None => p.empty { "Nothing is published yet." },
+            Some(rows) => {
+                (filter(&line.task, &wanted))
+                div #rows data-live { (table(&line, &rows, &wanted)) }
+                @if line.delta.is_some() { (roll_back(&visitor, &line)) }
+            },
+        }
+    };
+    Ok(page(&visitor, &line, Side::Rows, body))
+}
+
+fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
+    html! {
+        form.filter role="search" data-filter action=(address(task, "")) {
+            label.sr for="q" { "Filter rows" }
+            input #q type="search" name="q" value=(wanted.q) placeholder="Filter rows by a text in them" autocomplete="off";
+            @if !wanted.sort.is_empty() { input type="hidden" name="sort" value=(wanted.sort); }
+            @if wanted.desc { input type="hidden" name="desc" value="true"; }
+            noscript { button { "Filter" } }
+        }
+    }
+}
+
+fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
+    let heading = |name: &str| {
+        let is_it = wanted.sort == name;
+        let by = Wanted { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
+        let arrow = match (is_it, wanted.desc) {
+            (false, _) => "",
+            (true, false) => " ▲",
+            (true, true) => " ▼",
+        };
+        html! { a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } } }
+    };
+    let (here, pages) = (wanted.page.max(1), rows.total.div_ceil(ROWS));
+    let pager = parts::pager(here as usize, pages as usize, |page| {
+        Wanted { page: page as u64, ..wanted.clone() }.address(&line.task)
+    });
+    html! {
+        p.faint {
+            (parts::number(rows.total)) @if wanted.q.is_empty() { " rows" } @else { " rows have it" }
+            ", seen last " (parts::time(Some(rows.last_seen), ""))
+        }
+        @if rows.table.rows.is_empty() { p.empty { "No row is so." } }
+        @else { (sheet("sheet", "Rows", rows, (here - 1) * ROWS + 1, heading)) (pager) }
+    }
+}
+
+fn roll_back(visitor: &Visitor, line: &Line) -> Markup {
+    html! {
+        details.more {
+            summary { "Are these rows wrong?" }
+            p { "The rows that were published before them can be brought back, as with " code { "pieme rollback " (line.task) } "." }
+            (parts::verb(visitor, line, "rollback", "Bring the rows before back", &address(&line.task, "")))
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! One run: how it ended, the numbers behind that, what its robot did, and the pages that it saw.
+
+use axum::extract::{Path, State};
+use axum::response::Html;
+use maud::{Markup, html};
+
+use crate::judge::Account;
+use crate::model::{PageMeta, RunId, TaskName, TraceLine};
+use crate::show::verdict;
+use crate::store::RunRow;
+use crate::taskdir;
+
+use super::super::gate::Visitor;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::super::{Shared, parts};
+use super::{Side, account, address, found, page};
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/task/{name}/run/{run}", show)]
+}
+
+struct Seen {
+    run: RunRow,
+    trace: Vec<TraceLine>,
+    pages: Vec<PageMeta>,
+    /// None while it goes, and where the folder cannot be read.
+    account: Option<Account>,
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    Path((name, run)): Path<(String, String)>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, Path(name)).await?;
+    let task = line.task.clone();
+    let id: RunId = run.parse().map_err(|_| Trouble::NoRun(task.clone()))?;
+    let seen = web.reader.work(move |store, config| {
+        let run = store.run(id)?.filter(|run| run.start.task == task).ok_or(Trouble::NoRun(task.clone()))?;
+        let folder = taskdir::read(&config.tasks.join(task.as_str())).ok();
+        let account = match (folder, run.clone().past()) {
+            (Some(folder), Some(past)) => Some(verdict::account(store, &folder, &past)?),
+            _ => None,
+        };
+        let pages = store.pages(id)?.into_iter().map(|(meta, _)| meta).collect();
+        Ok(Seen { run, trace: store.traces(id)?, pages, account })
+    });
+    let seen = seen.await?;
+    let body = html! {
+        div #run data-live {
+            (head(&seen))
+            @if let Some(account) = &seen.account { (account::show(account)) }
+            (trace(&seen.trace))
+            (pages(&line.task, id, &seen.pages))
+        }
+    };
+    Ok(page(&visitor, &line, Side::Runs, body))
+}
+
+fn head(seen: &Seen) -> Markup {
+    let start = &seen.run.start;
+    html! {
+        h2 { "Run of " time datetime=(start.started_at.to_rfc3339()) data-style="whole" { (start.started_at.format("%Y-%m-%d %H:%M:%S UTC")) } }
+        dl.facts {
+            dt { "Id" } dd { code { (start.run) } }
+            dt { "Why" } dd { (start.trigger.word()) }
+            @match &seen.run.end {
+                None => { dt { "Ended" } dd { "it is under way" } },
+                Some((ended, verdict)) => {
+                    dt { "Ended" } dd { (parts::time(Some(*ended), "")) }
+                    dt { "Outcome" } dd { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" p { (verdict.sentence) } }
+                    dt { "Rows" } dd { (parts::number(verdict.rows)) " of " (parts::number(u64::from(verdict.pages))) " pages" }
+                },
+            }
+        }
+    }
+}
+
+fn trace(lines: &[TraceLine]) -> Markup {
+    html! {
+        h2 { "Steps" }
+        @if lines.is_empty() { p.empty { "What its robot did is not kept any longer." } } @else {
+            table.cards {
+                caption.sr { "What the robot did" }
+                thead { tr { @for name in ["Step", "Verb", "What happened", "At"] { th scope="col" { (name) } } } }
+                tbody { @for line in lines { tr {
+                    td.number data-label="Step" { @if line.step > 0 { (line.step) } }
+                    td data-label="Verb" { (line.verb) }
+                    td.wide { (line.text) }
+                    td data-label="At" { time datetime=(line.at.to_rfc3339()) data-style="whole" { (line.at.format("%H:%M:%S")) } }
+                } } }
+            }
+        }
+    }
+}
+
+fn pages(task: &TaskName, run: RunId, pages: &[PageMeta]) -> Markup {
+    html! {
+        h2 { "Pages" }
+        @if pages.is_empty() {
+            p.empty { "Pages are kept of the last good run and of the last ones that were not published." }
+        } @else {
+            table.cards {
+                caption.sr { "Pages as they were seen" }
+                thead { tr { @for name in ["Page", "Answer", "Took", "Address"] { th scope="col" { (name) } } } }
+                tbody { @for (at, meta) in pages.iter().enumerate() { tr {
+                    th scope="row" { a href=(address(task, &format!("/run/{run}/page/{}", at + 1))) { "Page " (at + 1) } }
+                    td.number data-label="Answer" { (meta.status) }
+                    td.number data-label="Took" { (parts::number(meta.elapsed_ms)) " ms" }
+                    td.wide { (meta.url) @if let Some(name) = &meta.saved_as { ", saved as " (name) } }
+                } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The runs of a task: two curves, and one line each.
+
+use axum::extract::{Path, Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::model::SIMILARITY_LINE;
+use crate::show::times::short;
+use crate::show::verdict::LOOKED_THROUGH;
+use crate::store::RunRow;
+
+use super::super::chart::Chart;
+use super::super::gate::Visitor;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::super::{Shared, parts};
+use super::{Side, address, found, page};
+
+/// Runs of one page.
+const RUNS: usize = 25;
+/// Runs that the curves are drawn of.
+const CURVE: u32 = 100;
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/task/{name}/runs", show)]
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    page: usize,
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    name: Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, name).await?;
+    let here = wanted.page.clamp(1, LOOKED_THROUGH as usize / RUNS);
+    let task = line.task.clone();
+    // One more than is shown says whether there is another page.
+    let wanted = u32::try_from(here * RUNS + 1).unwrap_or(LOOKED_THROUGH).max(CURVE);
+    let runs = web.reader.read(move |store| store.past_runs(&task, wanted)).await?;
+    let shown: Vec<&RunRow> = runs.iter().skip((here - 1) * RUNS).take(RUNS).collect();
+    let body = html! {
+        div #runs data-live {
+            @if runs.is_empty() { p.empty { "It has not run yet." } } @else {
+                div.charts { (similarity(&runs)) (rows(&runs)) }
+                (table(&line.task, &shown))
+                (parts::pager(here, here + usize::from(runs.len() > here * RUNS), |page| {
+                    address(&line.task, &format!("/runs?page={page}"))
+                }))
+            }
+        }
+    };
+    Ok(page(&visitor, &line, Side::Runs, body))
+}
+
+fn similarity(runs: &[RunRow]) -> Markup {
+    let value = |run: &RunRow| run.end.as_ref().and_then(|(_, verdict)| verdict.similarity);
+    let points = points(runs, value);
+    Chart { what: "Similarity", points, range: Some((0.0, 1.0)), line: Some(SIMILARITY_LINE) }.draw()
+}
+
+fn rows(runs: &[RunRow]) -> Markup {
+    let value = |run: &RunRow| run.end.as_ref().map(|(_, verdict)| verdict.rows as f64);
+    Chart { what: "Rows", points: points(runs, value), range: None, line: None }.draw()
+}
+
+type Points = Vec<(chrono::DateTime<chrono::Utc>, Option<f64>)>;
+
+fn points(runs: &[RunRow], value: impl Fn(&RunRow) -> Option<f64>) -> Points {
+    runs.iter().take(CURVE as usize).rev().map(|run| (run.start.started_at, value(run))).collect()
+}
+
+fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
+    html! {
+        table.cards {
+            caption.sr { "Runs, newest first" }
+            thead { tr { @for name in ["Started", "Outcome", "Rows", "Sim", "Took", "Why", "What happened"] { th.number[["Rows", "Sim"].contains(&name)] scope="col" { (name) } } } }
+            tbody #run-list data-keyed {
+                @for run in runs {
+                    tr id={ "run-" (run.start.run) } {
+                        th scope="row" { a href=(address(task, &format!("/run/{}", run.start.run))) { (parts::time(Some(run.start.started_at), "")) } }
+                        @match &run.end {
+                            None => { td colspan="5" { "under way" } td {} },
+                            Some((ended, verdict)) => {
+                                td data-label="Outcome" { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" }
+                                td.number data-label="Rows" { (parts::number(verdict.rows)) }
+                                td.number data-label="Sim" { (parts::similarity(verdict.similarity)) }
+                                td data-label="Took" { (short(*ended - run.start.started_at)) }
+                                td data-label="Why" { (run.start.trigger.word()) }
+                                td.wide { (verdict.sentence) }
+                            },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

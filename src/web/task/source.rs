@@ -1,0 +1,96 @@
+//! A kept page, as text. It is a stranger's: the daemon does not even unpack it, which the browser can do, and the browser shows
+//! it as plain text in a frame that may do nothing.
+
+use axum::extract::{Path, State};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::response::{Html, IntoResponse, Response};
+use maud::html;
+
+use crate::model::{PageMeta, RunId, TaskName};
+
+use super::super::Shared;
+use super::super::gate::Visitor;
+use super::super::parts;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::super::verbs::task_name;
+use super::{Side, address, found, page};
+
+/// Nothing of it runs, loads or links, even when it is opened by itself; only our own pages may frame it.
+const POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/task/{name}/run/{run}/page/{number}", show),
+        Route::get("/task/{name}/run/{run}/page/{number}/source", source),
+    ]
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    Path((name, run, number)): Path<(String, String, usize)>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, Path(name)).await?;
+    let (id, meta, _) = kept(&web, &line.task, &run, number).await?;
+    let source = address(&line.task, &format!("/run/{id}/page/{number}/source"));
+    let body = html! {
+        h2 { "Page " (number) " of " a href=(address(&line.task, &format!("/run/{id}"))) { "this run" } }
+        dl.facts {
+            dt { "Address" } dd { (meta.url) }
+            dt { "Answer" } dd { (meta.status) ", " (parts::number(meta.elapsed_ms)) " ms, " (parts::time(Some(meta.fetched_at), "")) }
+            @for (name, value) in &meta.headers { dt { (name) } dd { (value) } }
+        }
+        h3 { "Source" }
+        iframe.source sandbox="" src=(source) title="The page's source" {}
+        p.faint { "To keep it: " code { "pieme log " (line.task) " --run " (id) " --page " (number) " -o page.html" } }
+    };
+    Ok(page(&visitor, &line, Side::Runs, body))
+}
+
+async fn source(
+    State(web): State<Shared>,
+    headers: HeaderMap,
+    Path((name, run, number)): Path<(String, String, usize)>,
+) -> Result<Response, Trouble> {
+    let (_, meta, packed) = kept(&web, &task_name(&name)?, &run, number).await?;
+    as_text(&headers, packed, charset(&meta))
+}
+
+/// A compressed page of a stranger, for a frame that shows it as plain text.
+pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, Trouble> {
+    let takes = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    if !takes.split(',').any(|it| it.trim().split(';').next() == Some("zstd")) {
+        return Err(Trouble::Refused("this browser cannot unpack kept pages (zstd); pieme log shows them".to_owned()));
+    }
+    let kind = format!("text/plain; charset={charset}");
+    let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_ENCODING, HeaderValue::from_static("zstd")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    Ok((headers, packed).into_response())
+}
+
+type Kept = (RunId, PageMeta, Vec<u8>);
+
+async fn kept(web: &Shared, task: &TaskName, run: &str, number: usize) -> Result<Kept, Trouble> {
+    let task = task.clone();
+    let id: RunId = run.parse().map_err(|_| Trouble::NoRun(task.clone()))?;
+    let work = web.reader.work(move |store, _| {
+        store.run(id)?.filter(|run| run.start.task == task).ok_or(Trouble::NoRun(task.clone()))?;
+        let page =
+            number.checked_sub(1).and_then(|at| store.pages(id).map(|pages| pages.into_iter().nth(at)).transpose());
+        let (meta, packed) = page.transpose()?.ok_or(Trouble::NoPage)?;
+        Ok((id, meta, packed))
+    });
+    work.await
+}
+
+/// As the site said; where it said nothing that is known, the browser is told the usual one.
+fn charset(meta: &PageMeta) -> &'static str {
+    let said = meta.header("content-type").and_then(|kind| kind.split_once("charset=")).map(|(_, said)| said);
+    let label = said.map(|said| said.trim_matches(['"', ' ']).split(';').next().unwrap_or_default());
+    label.and_then(|label| encoding_rs::Encoding::for_label(label.as_bytes())).map_or("utf-8", |it| it.name())
+}

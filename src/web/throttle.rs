@@ -1,0 +1,82 @@
+//! How fast passwords may be tried: five at once, then each wrong one doubles the wait.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::peer::Peer;
+
+/// So many may be mistyped.
+const FREE: u32 = 5;
+const FIRST_WAIT: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+/// A wrong password is forgotten after that.
+const FORGOTTEN: Duration = Duration::from_secs(3_600);
+/// Addresses that are remembered; beyond, all others count as one.
+const MOST: usize = 1_000;
+
+#[derive(Default)]
+pub struct Throttle(Mutex<HashMap<Peer, Tries>>);
+
+#[derive(Clone, Copy)]
+struct Tries {
+    wrong: u32,
+    last: Instant,
+}
+
+impl Throttle {
+    /// Counts a try before it is made, so that many at once are no way around it; else says how long to wait.
+    pub fn admit(&self, peer: &Peer, now: Instant) -> Result<(), Duration> {
+        let mut all = self.lock();
+        all.retain(|_, tries| now.duration_since(tries.last) < FORGOTTEN);
+        let peer = if all.len() < MOST || all.contains_key(peer) { peer.clone() } else { Peer::Other };
+        let tries = all.entry(peer).or_insert(Tries { wrong: 0, last: now });
+        let wait = wait(tries.wrong).saturating_sub(now.duration_since(tries.last));
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        *tries = Tries { wrong: tries.wrong.saturating_add(1), last: now };
+        Ok(())
+    }
+
+    /// The password was right.
+    pub fn forget(&self, peer: &Peer) {
+        self.lock().remove(peer);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Peer, Tries>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wait(wrong: u32) -> Duration {
+    match wrong.checked_sub(FREE) {
+        None => Duration::ZERO,
+        Some(more) => FIRST_WAIT.saturating_mul(1 << more.min(16)).min(LONGEST_WAIT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_five_wrong_passwords_each_costs_twice_the_wait() {
+        let (throttle, peer, start) = (Throttle::default(), Peer::Other, Instant::now());
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        for _ in 0..FREE {
+            assert_eq!(throttle.admit(&peer, at(0)), Ok(()));
+        }
+        assert_eq!(throttle.admit(&peer, at(0)), Err(Duration::from_secs(2)));
+        assert_eq!(throttle.admit(&peer, at(2)), Ok(()));
+        assert_eq!(throttle.admit(&peer, at(4)), Err(Duration::from_secs(2)));
+        assert_eq!(throttle.admit(&peer, at(6)), Ok(()));
+        assert_eq!(throttle.admit(&Peer::Socket, at(6)), Ok(()), "another may try meanwhile");
+        throttle.forget(&peer);
+        assert_eq!(throttle.admit(&peer, at(6)), Ok(()));
+        for _ in 0..20 {
+            let _ = throttle.admit(&peer, at(6));
+        }
+        assert_eq!(throttle.admit(&peer, at(6 + 3_600)), Ok(()), "an hour later it is forgotten");
+    }
+}

@@ -1,0 +1,123 @@
+//! A run that finds what is published already writes almost nothing, however many rows it has.
+
+use super::*;
+use pieme::store::Resort;
+
+on_both! {
+    a_difference_anywhere_in_many_rows_is_published
+    rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do
+    a_run_loses_nothing_when_other_rows_are_published_under_it
+    a_column_that_comes_late_is_added_to_rows_that_were_not_written
+}
+
+/// More than two times as many as a run holds in memory.
+const ROWS: usize = 45_000;
+
+/// Bytes that this process has given to the kernel to write.
+fn written() -> u64 {
+    let io = std::fs::read_to_string("/proc/self/io").expect("the kernel counts");
+    let line = io.lines().find_map(|line| line.strip_prefix("wchar: ")).expect("bytes written");
+    line.parse().expect("a number")
+}
+
+impl Scene {
+    /// Rows in pages of 500, all but one of which are always the same.
+    fn stage_many(&mut self, run: RunId, rows: usize, other: Option<usize>) {
+        let cells: Vec<[String; 2]> = (0..rows)
+            .map(|n| [format!("hotel {n}"), if Some(n) == other { "2".to_owned() } else { "1".to_owned() }])
+            .collect();
+        for page in cells.chunks(500) {
+            let page: Vec<[&str; 2]> = page.iter().map(|cells| [cells[0].as_str(), cells[1].as_str()]).collect();
+            let page: Vec<&[&str]> = page.iter().map(|cells| &cells[..]).collect();
+            self.stage(run, &["name", "price"], &page);
+        }
+    }
+
+    fn find(&mut self, rows: usize, other: Option<usize>) -> (Outcome, u64) {
+        let before = written();
+        let run = self.begin();
+        self.stage_many(run, rows, other);
+        let ended = self.end(run, CHANGED, rows as u64);
+        (ended.outcome, written() - before)
+    }
+
+    /// How many rows are published, the places of those at another price, and whether all are known since the first run.
+    fn seen(&self) -> (usize, Vec<usize>) {
+        let rows = self.store.published(&self.task, u64::MAX, 0).expect("rows").expect("published");
+        let named = |(n, row): (usize, &Row)| row.cells[0].as_deref() == Some(format!("hotel {n}").as_str());
+        assert!(rows.table.rows.iter().enumerate().all(named), "in their order");
+        let others = rows.table.rows.iter().enumerate().filter(|(_, row)| row.cells[1].as_deref() != Some("1"));
+        (rows.table.rows.len(), others.map(|(n, _)| n).collect())
+    }
+}
+
+#[test]
+fn an_unchanged_run_of_many_rows_writes_almost_nothing() {
+    let mut scene = Scene::on(Kind::Sqlite);
+    let (_, first) = scene.find(ROWS, None);
+    let (outcome, again) = scene.find(ROWS, None);
+    assert_eq!(outcome, Outcome::Published(Publication::Unchanged));
+    assert!(again * 50 < first, "{again} bytes after {first}");
+    assert_eq!(scene.generations().len(), 1);
+}
+
+fn a_difference_anywhere_in_many_rows_is_published(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.find(ROWS, None);
+    let born = scene.store.published(&scene.task, 1, 0).expect("rows").expect("published").first_seen[0];
+    // In the first chunk, in the second, in what is left in memory.
+    for (turn, other) in [3, 20_001, 25_000, ROWS - 1].into_iter().enumerate() {
+        let (outcome, _) = scene.find(ROWS, Some(other));
+        assert_eq!((outcome, scene.seen()), (CHANGED, (ROWS, vec![other])), "row {other}");
+        let counts = scene.store.changes(&scene.task, None, 1).expect("changes")[0].counts.expect("compared");
+        assert_eq!((counts.added, counts.changed, counts.removed), (0, if turn == 0 { 1 } else { 2 }, 0));
+    }
+    for rows in [40_000, 20_000, 19_000, ROWS] {
+        assert_eq!((scene.find(rows, None).0, scene.seen()), (CHANGED, (rows, vec![])), "{rows} rows");
+    }
+    let rows = scene.store.published(&scene.task, 1, 0).expect("rows").expect("published");
+    assert_eq!(rows.first_seen[0], born);
+    let found = scene.store.published_by_key(&scene.task, &[vec![("name", "hotel 44999")]]).expect("an answer");
+    assert!(found[0].is_some(), "its key is known");
+    // Every view is compared with its digest.
+    scene.store.quick_check().expect("a sound database");
+}
+
+fn rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.find(ROWS, None);
+    let run = scene.begin();
+    scene.stage_many(run, ROWS, None);
+    scene.end(run, LAYOUT, ROWS as u64);
+    let aside = scene.store.quarantined_rows(run, 1, 44_999).expect("rows").expect("kept");
+    assert_eq!((aside.total, short(&aside.table.rows[0])), (ROWS as u64, "hotel 44999=1".to_owned()));
+    let run = scene.begin();
+    scene.stage_many(run, ROWS, None);
+    scene.end(run, Outcome::Failed(Failure::Network), 0);
+    assert_eq!(scene.seen(), (ROWS, vec![]));
+}
+
+fn a_run_loses_nothing_when_other_rows_are_published_under_it(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.find(ROWS, None);
+    scene.go(LAYOUT, &[&["accepted", "7"]]);
+    let run = scene.begin();
+    scene.stage_many(run, ROWS, None);
+    let (task, now) = (scene.task.clone(), scene.now());
+    scene.store.resort(&task, Resort::Accept, &["name".to_owned()], now).expect("a store").expect("a run");
+    assert_eq!(scene.shown(), ["accepted=7"]);
+    scene.end(run, CHANGED, ROWS as u64);
+    assert_eq!(scene.seen(), (ROWS, vec![]));
+}
+
+fn a_column_that_comes_late_is_added_to_rows_that_were_not_written(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.find(ROWS, None);
+    let run = scene.begin();
+    scene.stage_many(run, ROWS, None);
+    scene.stage(run, &["name", "price", "badge"], &[&["last", "1", "new"]]);
+    scene.end(run, CHANGED, ROWS as u64 + 1);
+    let rows = scene.store.published(&scene.task, 2, ROWS as u64 - 1).expect("rows").expect("published");
+    let told: Vec<String> = rows.table.rows.iter().map(short).collect();
+    assert_eq!(told, ["hotel 44999=1=-", "last=1=new"]);
+}

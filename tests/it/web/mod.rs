@@ -1,0 +1,48 @@
+//! The dashboard, as a browser and as a stranger meet it.
+
+mod browser;
+mod gate;
+mod label;
+mod add;
+mod frame;
+mod looks;
+mod pages;
+mod payloads;
+
+use std::process::{Command, Stdio};
+
+use super::stage::{Said, Stage};
+use browser::Browser;
+
+const PASSWORD: &str = "practice makes perfect";
+
+/// A stage whose daemon serves the dashboard, with a password.
+fn open(stage: &mut Stage) -> String {
+    set_password(stage);
+    stage.start_daemon();
+    stage.wait_for("the dashboard", || !stage.read("state/web-url").is_empty());
+    stage.read("state/web-url").trim().to_owned()
+}
+
+fn set_password(stage: &Stage) {
+    stage.write("password.txt", &format!("{PASSWORD}\n"));
+    let file = std::fs::File::open(stage.path("password.txt")).expect("it was just written");
+    let said: Said = Command::new(env!("CARGO_BIN_EXE_pieme"))
+        .arg("--config")
+        .arg(stage.path("config.toml"))
+        .args(["web", "password"])
+        .stdin(Stdio::from(file))
+        .output()
+        .expect("pieme starts")
+        .into();
+    assert_eq!(said.code, 0, "{}", said.stderr);
+}
+
+fn log_in(browser: &mut Browser, url: &str) {
+    browser.goto(&format!("{url}log-in"));
+    browser.fill("#password", PASSWORD);
+    browser.eval("window.isOld = true");
+    browser.press("Enter", 13);
+    browser.wait_for_load("the status page");
+    assert_eq!(browser.eval("location.pathname"), "/", "{}", browser.text());
+}

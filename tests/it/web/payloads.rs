@@ -1,0 +1,185 @@
+//! No script of a site runs in the dashboard, whatever field it comes by. The browser is told to pass over the dashboard's
+//! content security policy, so that what is tested is the pages themselves.
+
+use chrono::Utc;
+use pieme::model::{Failure, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
+use pieme::store::{RunStart, Store, Trigger};
+use serde_json::json;
+use url::Url;
+
+use super::super::stage::Stage;
+use super::{Browser, log_in, open};
+
+/// `ran()` says that it ran; `data-x` shows that it became an element.
+const PAYLOADS: [&str; 60] = [
+    "<script data-x>ran()</script>",
+    "\"><script data-x>ran()</script>",
+    "'><script data-x>ran()</script>",
+    "</script><script data-x>ran()</script>",
+    "</title><script data-x>ran()</script>",
+    "</textarea><script data-x>ran()</script>",
+    "</style><script data-x>ran()</script>",
+    "</pre><script data-x>ran()</script>",
+    "</code></pre><img data-x src=x onerror=ran()>",
+    "</svg><img data-x src=x onerror=ran()>",
+    "<img data-x src=x onerror=ran()>",
+    "<img data-x src=x onerror=\"ran()\">",
+    "\"><img data-x src=x onerror=ran()>",
+    "'><img data-x src=x onerror=ran()>",
+    "<img/data-x/src=x/onerror=ran()>",
+    "<IMG data-x SRC=x ONERROR=ran()>",
+    "<img data-x src=`x` onerror=ran()>",
+    "<img data-x src=x onerror=ran()//",
+    "<svg data-x onload=ran()>",
+    "<svg data-x/onload=ran()>",
+    "<svg><script data-x>ran()</script></svg>",
+    "<svg><animate data-x onbegin=ran() attributeName=x dur=1s>",
+    "<svg><a data-x xlink:href=javascript:ran()><text>x</text></a></svg>",
+    "<math><a data-x xlink:href=javascript:ran()>x</a></math>",
+    "<body data-x onload=ran()>",
+    "<iframe data-x src=javascript:ran()></iframe>",
+    "<iframe data-x srcdoc='<script>parent.ran()</script>'></iframe>",
+    "<object data-x data=javascript:ran()></object>",
+    "<embed data-x src=javascript:ran()>",
+    "<video data-x><source onerror=ran()></video>",
+    "<video data-x src=x onerror=ran()></video>",
+    "<audio data-x src=x onerror=ran()></audio>",
+    "<details data-x open ontoggle=ran()>x</details>",
+    "<input data-x autofocus onfocus=ran()>",
+    "<select data-x autofocus onfocus=ran()></select>",
+    "<textarea data-x autofocus onfocus=ran()></textarea>",
+    "<marquee data-x onstart=ran()>x</marquee>",
+    "<form data-x action=javascript:ran()><input type=submit></form>",
+    "<form><button data-x formaction=javascript:ran()>x</button></form>",
+    "<a data-x href=javascript:ran()>x</a>",
+    "<base data-x href=//evil.test/>",
+    "<link data-x rel=stylesheet href=//evil.test/x.css>",
+    "<meta data-x http-equiv=refresh content='0;url=javascript:ran()'>",
+    "<style data-x>@import '//evil.test/x.css';</style>",
+    "<template data-x><script>ran()</script></template>",
+    "<noscript><p data-x title='</noscript><img src=x onerror=ran()>'>",
+    "<!--><img data-x src=x onerror=ran()>-->",
+    "<![CDATA[<img data-x src=x onerror=ran()>]]>",
+    "<?xml version='1.0'?><img data-x src=x onerror=ran()>",
+    "\" onmouseover=ran() data-x=\"",
+    "' onmouseover=ran() data-x='",
+    "\" autofocus onfocus=ran() data-x \"",
+    "` onerror=ran() data-x `",
+    "javascript:ran()",
+    "JaVaScRiPt:ran()",
+    "data:text/html,<script data-x>parent.ran()</script>",
+    "&lt;script data-x&gt;ran()&lt;/script&gt;",
+    "\u{0}<script data-x>ran()</script>",
+    "{{constructor.constructor('ran()')()}}${ran()}",
+    "\u{2028}</script><script data-x>ran()</script>\u{2029}",
+];
+
+/// A task whose every text is hostile: title, columns, cells, sentence, steps, addresses, headers, page, comments.
+fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&str]) {
+    let title = toml::Value::from(text.replace('\u{0}', "")).to_string();
+    stage.write_task(name, "/products", &format!("enabled = false\ntitle = {title}"));
+    let file = format!("tasks/{name}/robot.toml");
+    stage.write(&file, &format!("[[step]]\nget = \"/products\"\n[[step]]\nset = {{ x = {title} }}\n"));
+    let task = TaskName::new(name).expect("a name");
+    store.remember_task(&task, Some(text), Utc::now()).expect("our own store");
+    let page = PageMeta {
+        url: Url::parse(&format!("http://shop.example/{text}?q={text}#{text}")).expect("an address"),
+        status: 200,
+        headers: vec![
+            ("content-type".to_owned(), format!("text/html; charset={text}")),
+            ("x".to_owned(), text.to_owned()),
+        ],
+        fetched_at: Utc::now(),
+        elapsed_ms: 1,
+        saved_as: Some(text.to_owned()),
+    };
+    let columns = [text.to_owned(), format!("{text} link")];
+    let row = |cell: &&str| Row {
+        cells: vec![Some((*cell).to_owned()), Some(format!("http://shop.example/{cell}"))],
+        page: 1,
+    };
+    let rows: Vec<Row> = cells.iter().map(row).collect();
+    for outcome in ["published", "quarantined", "failed"] {
+        let run = begin(store, &task);
+        store.stage_rows(run, &task, &columns, &[], &rows, Utc::now()).expect("rows");
+        let line = TraceLine { at: Utc::now(), step: 1, verb: text.to_owned(), text: text.to_owned() };
+        store.trace(run, &[line]).expect("a line");
+        let body = zstd::bulk::compress(text.as_bytes(), 1).expect("it can be packed");
+        store.keep_page(run, 0, &page, &body).expect("a page");
+        let mut verdict = Verdict::failed(Failure::Robot, text);
+        if outcome != "failed" {
+            let cause = if outcome == "published" { "changed" } else { "layout" };
+            verdict.outcome = pieme::model::Outcome::from_words(outcome, cause).expect("an outcome");
+            (verdict.rows, verdict.pages, verdict.similarity) = (rows.len() as u64, 1, Some(0.5));
+        }
+        store.end_run(run, &verdict, Utc::now()).expect("an end");
+    }
+}
+
+fn begin(store: &mut Store, task: &TaskName) -> RunId {
+    let run = RunId::new();
+    let start =
+        RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Person, started_at: Utc::now(), pid: None };
+    store.begin_run(&start).expect("a run");
+    run
+}
+
+fn all_pages(stage: &Stage, task: &str) -> Vec<String> {
+    let mut paths: Vec<String> =
+        ["", "?q=x", "/aside", "/runs", "/files"].iter().map(|side| format!("task/{task}{side}")).collect();
+    let runs = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{task}'"));
+    for run in runs.lines() {
+        paths.extend(["", "/page/1", "/page/1/source"].map(|more| format!("task/{task}/run/{run}{more}")));
+    }
+    paths
+}
+
+#[test]
+fn no_payload_in_any_field_runs_on_any_page() {
+    let mut stage = Stage::new();
+    std::fs::create_dir_all(stage.path("state")).expect("a folder");
+    let mut store = Store::open(&stage.path("state/pieme.db")).expect("a new store");
+    // All together, in both orders: one of them could swallow the rest.
+    let (forward, backward) = (PAYLOADS.join(" "), PAYLOADS.iter().rev().copied().collect::<Vec<_>>().join(" "));
+    hostile(&stage, &mut store, "forward", &forward, &PAYLOADS);
+    hostile(&stage, &mut store, "backward", &backward, &PAYLOADS);
+    for (number, payload) in PAYLOADS.iter().enumerate() {
+        hostile(&stage, &mut store, &format!("p{number}"), payload, &[payload]);
+    }
+    // What is wrong with a file is shown with the line that is wrong.
+    stage.write("tasks/broken/task.toml", &format!("url = 'x' # {}\n", PAYLOADS.join(" ").replace('\u{0}', "")));
+    drop(store);
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    browser.call("Page.setBypassCSP", json!({ "enabled": true }));
+    let hear = "window.heard = 0; window.ran = () => { window.heard += 1 };";
+    browser.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": hear }));
+    log_in(&mut browser, &url);
+    // The control: shown as markup they would run, and would be seen.
+    let inject = format!("document.body.insertAdjacentHTML('beforeend', {:?})", PAYLOADS[10]);
+    browser.eval(&inject);
+    browser.wait_for("the control to run", "window.heard > 0");
+    assert_eq!(browser.eval(FOUND), 1);
+
+    let mut paths: Vec<String> =
+        ["", "?page=2", "?q=script", "search?q=script", "search?q=ran", "task/broken", "task/broken/files"]
+            .map(str::to_owned)
+            .to_vec();
+    paths.extend(["forward", "backward", "p0", "p5", "p49"].iter().flat_map(|task| all_pages(&stage, task)));
+    let query: String = url::form_urlencoded::byte_serialize(forward.as_bytes()).collect();
+    paths.extend(
+        ["?q=", "?state=", "search?q=", "task/forward?sort=", "task/", "log-in?next="].map(|it| format!("{it}{query}")),
+    );
+    for path in paths {
+        browser.goto(&format!("{url}{path}"));
+        let seen = browser.eval(FOUND);
+        assert_eq!((seen, browser.eval("window.heard")), (json!(0), json!(0)), "{path}");
+        // What a refresh brings in is a stranger's text as well.
+        browser.eval("import(document.querySelector('script[src$=\"app.js\"]')?.src ?? 'data:text/javascript,export const refresh=()=>0').then(it => it.refresh())");
+        assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "{path}, refreshed");
+    }
+}
+
+/// Elements and attributes that only a payload can have made.
+const FOUND: &str = "document.querySelectorAll('[data-x], [onerror], [onload], [onfocus], [onmouseover], [href^=\"javascript\" i], \
+     [src^=\"javascript\" i], [action^=\"javascript\" i], base, object, embed').length";
