@@ -100,3 +100,29 @@ impl Smtp {
 }
 
 const PASSWORD: &str = "write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)";
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::TaskName;
+
+    #[test]
+    fn whoever_is_wanted_for_labelling_is_led_to_where_it_takes_one_key() {
+        let task = TaskName::new("hotels").expect("a name");
+        let notice = |kind| Notice { kind, ..Notice::test(task.clone(), Uuid::nil(), Utc::now()) };
+        let at = |url: &str| Settings { dashboard: Url::parse(url).ok(), ..Settings::default() };
+        for (settings, kind, wanted) in [
+            (Settings::default(), Kind::NeedsLabel, None),
+            (at("https://x.example/"), Kind::NeedsLabel, Some("https://x.example/label/hotels")),
+            (at("https://x.example/watch"), Kind::Failed, Some("https://x.example/watch/task/hotels")),
+            (at("https://x.example/watch/"), Kind::NeedsLabel, Some("https://x.example/watch/label/hotels")),
+        ] {
+            assert_eq!(settings.link_for(&notice(kind)).as_deref(), wanted);
+        }
+        let own = Settings { link: Some("https://y.example/?t=${task}".to_owned()), ..at("https://x.example/") };
+        assert_eq!(own.link_for(&notice(Kind::NeedsLabel)).as_deref(), Some("https://y.example/?t=hotels"));
+    }
+}

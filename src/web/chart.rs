@@ -34,7 +34,7 @@ impl Chart<'_> {
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
             |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
-        let label = format!("{} of {} runs, last {}", self.what, known.len(), plain(known[known.len() - 1]));
+        let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
         html! {
             figure.chart {
                 figcaption { (self.what) }

@@ -86,6 +86,13 @@
   const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, MOST_TEXT);
   const around = (node) => (node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement)?.closest("[data-n]");
 
+  // By one of its texts a record is known in the likeliest list that has it.
+  function firstText(element) {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) if (texts.currentNode.data.trim()) return texts.currentNode.data;
+    return "";
+  }
+
   // The text under the pointer, if it is on one; beside all text a click means the element, and on the bare page nothing.
   function hit(event) {
     const element = around(event.target);
@@ -97,7 +104,7 @@
     const isIn = ({ left, right, top, bottom }) =>
       event.clientX >= left - 3 && event.clientX <= right + 3 && event.clientY >= top - 3 && event.clientY <= bottom + 3;
     if (!range.collapsed && [...range.getClientRects()].some(isIn)) say("value", { n, text: cut(caret.data) });
-    else say("block", { first: n, last: n, text: cut(element.textContent) });
+    else say("block", { first: n, last: n, text: cut(firstText(element)) });
   }
 
   // A stretch over several elements is a block; says whether there is one.

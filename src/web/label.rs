@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 
 use crate::daemon::control::{Reply, Request};
 use crate::model::{RunId, State as TaskState, Table, TaskName};
-use crate::store::Resort;
+use crate::store::{Resort, Store};
 use crate::study::Shown;
 use crate::supervise;
 use crate::taskdir::{self, Problem, TaskFolder};
@@ -74,17 +74,20 @@ async fn show(State(web): State<Shared>, visitor: Visitor, Path(name): Path<Stri
     let line = web.overview.line(&name).await?;
     let next = next_after(&web, &name).await?;
     let task = name.clone();
-    let good = web.reader.read(move |store| store.published(&task, SHOWN_ROWS, 0)).await?.map(|it| it.table);
+    // As it is now: the overview may be half a second old, and what comes of a label is told by the run before it.
+    let read = move |store: &Store| Ok((store.published(&task, SHOWN_ROWS, 0)?, store.past(&task, 1)?.pop()));
+    let (good, last) = web.reader.read(read).await?;
+    let good = good.map(|it| it.table);
     let title = html! {
         h1 { "Which list is " a href={ "/task/" (name) } { (name) } "? " span.state #state data-tone=(parts::tone_of(&line)) { (line.state) } }
         p #before-this hidden { b {} ": " span.state {} }
-        @if let Some(run) = &line.last_run { p #why { (run.verdict.sentence) } }
+        @if let Some(run) = &last { p #why { (run.verdict.sentence) } }
     };
     let shows = Shows {
         base: &format!("/label/{name}"),
         task: name.as_str(),
         title,
-        run: line.last_run.as_ref().map(|run| run.run),
+        run: last.as_ref().map(|run| run.run),
         next,
         columns: good.as_ref().map(|it| it.columns.clone()).unwrap_or_default(),
         before: good.as_ref().map(rows),

@@ -55,7 +55,7 @@ fn step(
     mark_generations(session, task, keep, gone)?;
     let mut collected = prune_runs(session, task, keep, at_once, now)?;
     collected.trace_lines += prune_traces(session, task, if gone { 0 } else { keep.traces }, at_once)?;
-    collected.changes = prune_changes(session, task, gone, at_once, now)?;
+    collected.changes = prune_changes(session, task, (keep, gone), at_once, now)?;
     let after = count_pages(session, task)?;
     (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
     Ok(collected)
@@ -130,11 +130,11 @@ fn mark_generations(session: &Session, task: &TaskName, keep: Keep, gone: bool) 
     Ok(())
 }
 
-/// Changes that are older than the task's history, the oldest first, with their records; all of a task that is long gone.
+/// Changes that are older than the task's history, or beyond its records, the oldest first; all of a task that is long gone.
 fn prune_changes(
     session: &Session,
     task: &TaskName,
-    gone: bool,
+    (keep, gone): (Keep, bool),
     at_once: i64,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
@@ -142,26 +142,35 @@ fn prune_changes(
     let kept: Option<i64> = row.map_or(Ok(None), |row| get(&row, 0))?;
     let kept = kept.map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs()));
     let oldest = if gone { now } else { stored::long_before(now, kept) };
-    let old = "SELECT id FROM _change WHERE task = $1 AND at < $2 ORDER BY id LIMIT 1";
+    let beyond = newest_beyond(session, task, keep.history_records)?;
+    let old = "SELECT id FROM _change WHERE task = $1 AND (at < $2 OR id <= $3) ORDER BY id LIMIT 1";
     let (mut removed, mut steps) = (0, 0);
     while steps < at_once {
         steps += 1;
-        let Some(row) = session.row(old, &[&task.as_str(), &oldest])? else { break };
+        let Some(row) = session.row(old, &[&task.as_str(), &oldest, &beyond])? else { break };
         let change: i64 = get(&row, 0)?;
+        // One publication may have changed a hundred thousand records: then the rest is left to the next step.
+        let most = if at_once == i64::MAX { i64::MAX } else { i64::from(RECORDS_A_STEP) };
         let records = session.execute(
             "DELETE FROM _changed_record WHERE id IN
                  (SELECT id FROM _changed_record WHERE change = $1 ORDER BY id LIMIT $2)",
-            &[&change, &i64::from(RECORDS_A_STEP)],
+            &[&change, &most],
         )?;
         removed += records;
-        // One publication may have changed a hundred thousand records.
-        if records == u64::from(RECORDS_A_STEP) {
-            if at_once == i64::MAX {
-                continue;
-            }
+        if records >= most.unsigned_abs() {
             break;
         }
         removed += session.execute("DELETE FROM _change WHERE id = $1", &[&change])?;
     }
     Ok(removed)
+}
+
+/// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
+fn newest_beyond(session: &Session, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT max(id) FROM (
+                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
+                   FROM _change WHERE task = $1 AND added IS NOT NULL AND unlisted IS NULL) AS changes
+               WHERE so_far > $2::bigint AND id < newest";
+    let records = i64::try_from(records).unwrap_or(i64::MAX);
+    session.row(sql, &[&task.as_str(), &records])?.map_or(Ok(None), |row| get(&row, 0))
 }

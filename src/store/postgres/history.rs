@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
 
+use super::names::{quoted, rows_table};
 use super::session::get;
+use super::settle::Generation;
+use super::view::column;
 use super::{Postgres, StoreError, digest, generation, reader, record, stored};
 use crate::model::{Counts, RunId, Span, TaskName};
 use crate::store::{Change, Event, History, Life, RecordChange, RecordKey, Unlisted, What};
@@ -52,7 +55,8 @@ impl History for Postgres {
         words: &[String],
         limit: u32,
     ) -> Result<Vec<(RecordKey, String)>, StoreError> {
-        let columns = generation::published(&self.session, task)?.and_then(|it| it.key).unwrap_or_default();
+        let published = generation::published(&self.session, task)?;
+        let columns = published.as_ref().and_then(|it| it.key.clone()).unwrap_or_default();
         if !columns.is_empty() && columns.len() == words.len() {
             let cells = columns.iter().zip(words).map(|(column, word)| (column.as_str(), word.as_str()));
             let key = RecordKey(digest::of_cells(cells));
@@ -60,11 +64,22 @@ impl History for Postgres {
                 return Ok(vec![(key, life.name)]);
             }
         }
+        let text = words.join(record::SEPARATOR);
         let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
                    WHERE c.task = $1 AND c.added IS NOT NULL AND strpos(lower(r.name), lower($2)) > 0
                    GROUP BY r.key ORDER BY 2 LIMIT $3";
-        let found = self.session.rows(sql, &[&task.as_str(), &words.join(record::SEPARATOR), &i64::from(limit)])?;
-        found.iter().map(|row| Ok((record_key(row, 0)?, get(row, 1)?))).collect()
+        let mut named = self.session.rows(sql, &[&task.as_str(), &text, &i64::from(limit)])?;
+        if let Some(published) = published.filter(|_| !columns.is_empty()) {
+            let sql = named_sql(&published, &columns);
+            named.extend(self.session.rows(&sql, &[&published.id, &text, &i64::from(limit)])?);
+        }
+        let named = named.iter().map(|row| Ok((record_key(row, 0)?, get(row, 1)?)));
+        let mut found = named.collect::<Result<Vec<(RecordKey, String)>, StoreError>>()?;
+        found.sort_unstable();
+        found.dedup_by_key(|(key, _)| *key);
+        found.sort_unstable_by(|one, two| one.1.cmp(&two.1));
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
     fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError> {
@@ -95,6 +110,15 @@ impl Postgres {
         let event = |row| Ok(Event { run: stored::run_id(get(row, 5)?)?, at: get(row, 6)?, record: read_record(row)? });
         Ok((found.iter().rev().map(event).collect::<Result<_, StoreError>>()?, first_seen))
     }
+}
+
+/// Published records whose key columns contain a text.
+fn named_sql(published: &Generation, columns: &[String]) -> String {
+    let place = |name: &String| published.columns.iter().position(|it| it.is_text() && it.stored == *name);
+    let texts = columns.iter().filter_map(place).map(|at| format!("coalesce({}, '')", column(at)));
+    let name = texts.collect::<Vec<_>>().join(&format!(" || '{}' || ", record::SEPARATOR));
+    let table = quoted(&rows_table(published.table));
+    format!("SELECT _key, {name} FROM {table} WHERE _generation = $1 AND strpos(lower({name}), lower($2)) > 0 LIMIT $3")
 }
 
 fn record_key(row: &Row, at: usize) -> Result<RecordKey, StoreError> {

@@ -28,6 +28,7 @@ mod rows;
 mod browse;
 mod aside;
 mod table_file;
+mod entry;
 mod index;
 mod search;
 

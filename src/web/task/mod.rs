@@ -3,6 +3,7 @@
 mod rows;
 mod sheet;
 mod aside;
+mod changes;
 mod runs;
 mod run;
 mod account;
@@ -28,10 +29,19 @@ pub use sheet::sheet;
 pub use step::Walks;
 
 pub fn routes() -> Vec<Route> {
-    [rows::routes(), aside::routes(), runs::routes(), run::routes(), source::routes(), files::routes(), step::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        rows::routes(),
+        aside::routes(),
+        changes::routes(),
+        runs::routes(),
+        run::routes(),
+        source::routes(),
+        files::routes(),
+        step::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The sides of a task: what they are called, and where they are below its address.
@@ -39,6 +49,7 @@ pub fn routes() -> Vec<Route> {
 pub enum Side {
     Rows,
     Aside,
+    Changes,
     Runs,
     Files,
     Step,
@@ -47,6 +58,7 @@ pub enum Side {
 const SIDES: &[(Side, &str, &str)] = &[
     (Side::Rows, "", "Rows"),
     (Side::Aside, "/aside", "Kept aside"),
+    (Side::Changes, "/changes", "Changes"),
     (Side::Runs, "/runs", "Runs"),
     (Side::Files, "/files", "Files"),
     (Side::Step, "/step", "Step through"),

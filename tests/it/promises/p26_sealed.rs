@@ -204,6 +204,7 @@ fn assignment() -> Assignment {
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
+        stepwise: false,
         still: None,
     }
 }

@@ -64,7 +64,7 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
         browser.wait_for(wanted, &format!("document.querySelector('#said').textContent.includes({wanted:?})"));
     }
     for (path, wanted) in
-        [("/bad/404", "404"), ("/bad/nolist", "there is no list on that page"), ("/staff", "robots.txt")]
+        [("/bad/404", "404"), ("/bad/nolist", "there is no list on that page"), ("/staff/x", "robots.txt")]
     {
         fill(&mut browser, &url, &stage.url(path), true);
         browser.click("form.add button.main");

@@ -177,7 +177,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     let mut browser = Browser::start();
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}task/practice-orders/step"));
-    let mut press = |browser: &mut Browser, path: &str| {
+    let press = |browser: &mut Browser, path: &str| {
         browser.eval("window.isOld = true");
         browser.click(&format!("form[action$='/step{path}'] button"));
         browser.wait_for_load(path);
