@@ -31,7 +31,9 @@ const PASSWORD: &str = "practice makes perfect";
 fn main() {
     let few = measure(FEW, FEW);
     let many = measure(MANY_TASKS, MANY_ROWS);
-    println!("first contentful paint, median of {GOES}, {FEW} tasks and rows against {MANY_TASKS} tasks and {MANY_ROWS} rows");
+    println!(
+        "first contentful paint, median of {GOES}, {FEW} tasks and rows against {MANY_TASKS} tasks and {MANY_ROWS} rows"
+    );
     for ((page, few), (_, many)) in few.iter().zip(&many) {
         println!("{page:<12} {few:6.0} ms {many:6.0} ms  {:.2} x", many / few);
     }
@@ -99,7 +101,8 @@ fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) {
     let columns = ["name", "price", "text"].map(str::to_owned);
     for first in (0..rows).step_by(BATCH) {
         let row = |at: usize| {
-            let cells = [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
+            let cells =
+                [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
             Row { cells: cells.map(Some).to_vec(), page: 1 }
         };
         let part: Vec<Row> = (first..rows.min(first + BATCH)).map(row).collect();

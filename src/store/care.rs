@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::model::{Span, TaskName};
 
+/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
+pub(super) const RUNS_A_STEP: u32 = 200;
+
+/// Records of history that one step removes, on the same guess.
+pub(super) const RECORDS_A_STEP: u32 = 5_000;
+
 /// How much is kept of what is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
@@ -85,8 +91,11 @@ pub trait Care {
     /// Writes down that the daemon is alive.
     fn alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// Looks through the whole file, however large.
+    /// Looks through the whole database, however large, as far as that can be done from here.
     fn quick_check(&self) -> Result<(), StoreError>;
+
+    /// What the file and its write-ahead log take up; none where a server keeps them.
+    fn file_bytes(&self) -> Option<(u64, u64)>;
 }
 
 /// What is not kept any longer.

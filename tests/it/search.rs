@@ -9,6 +9,26 @@ use serde_json::{Value, json};
 use crate::kept::{Found, Kept, name, texts};
 use crate::stage::Stage;
 
+/// The same tests on each database.
+macro_rules! on_both {
+    ($($name:ident)*) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(super::Kept::new) })*
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(super::Kept::on_postgres) })*
+        }
+    };
+}
+
+on_both! {
+    words_phrases_beginnings_exclusions_and_columns_find_what_they_say
+    the_program_prints_hits_with_snippets_and_pages_through_them
+    only_rows_that_are_published_now_are_found_however_far_the_index_is_behind
+    rows_with_the_same_key_are_all_found_and_rows_that_say_the_same_once
+    a_publication_between_two_steps_is_followed_to_its_end
+}
+
 impl Kept {
     /// Brings everything into the index, and says in how many steps.
     fn index(&mut self) -> usize {
@@ -38,8 +58,8 @@ impl Kept {
 
 const COLUMNS: &[&str] = &["name", "price", "Long text"];
 
-fn hotels() -> Kept {
-    let mut kept = Kept::new();
+fn hotels(new: fn() -> Kept) -> Kept {
+    let mut kept = new();
     kept.publish_texts(
         "hotels",
         COLUMNS,
@@ -56,9 +76,8 @@ fn hotels() -> Kept {
     kept
 }
 
-#[test]
-fn words_phrases_beginnings_exclusions_and_columns_find_what_they_say() {
-    let kept = hotels();
+fn words_phrases_beginnings_exclusions_and_columns_find_what_they_say(new: fn() -> Kept) {
+    let kept = hotels(new);
     for (typed, expected) in [
         ("GRAND", &["Grand Hôtel", "Grand Parade, Halifax", "Hotel Grand"][..]),
         ("grand hotel", &["Grand Hôtel", "Hotel Grand"]),
@@ -89,9 +108,8 @@ fn words_phrases_beginnings_exclusions_and_columns_find_what_they_say() {
     assert_eq!(best.row.cells[0].as_deref(), Some("Adler"), "it says so most often");
 }
 
-#[test]
-fn the_program_prints_hits_with_snippets_and_pages_through_them() {
-    let mut kept = hotels();
+fn the_program_prints_hits_with_snippets_and_pages_through_them(new: fn() -> Kept) {
+    let mut kept = hotels(new);
     let answer = kept.pieme(&["search", "grand -breakfast", "--json"]).json();
     assert_eq!((&answer["total"], &answer["more"], &answer["behind"]), (&json!(2), &json!(false), &json!(0)));
     let hit = answer["hits"].as_array().expect("hits").iter().find(|hit| hit["task"] == "hotels").expect("a hotel");
@@ -127,9 +145,8 @@ fn the_program_prints_hits_with_snippets_and_pages_through_them() {
     assert!(kept.pieme(&["doctor"]).stdout.contains("all published rows are in the index"));
 }
 
-#[test]
-fn only_rows_that_are_published_now_are_found_however_far_the_index_is_behind() {
-    let mut kept = Kept::new();
+fn only_rows_that_are_published_now_are_found_however_far_the_index_is_behind(new: fn() -> Kept) {
+    let mut kept = new();
     kept.publish_texts("t", COLUMNS, &[&["a", "1", "old words"], &["b", "2", "stay"], &["c", "3", "go"]]);
     kept.index();
     kept.publish_texts("t", COLUMNS, &[&["new", "0", "first"], &["a", "1", "new words"], &["b", "2", "stay"]]);
@@ -152,9 +169,8 @@ fn only_rows_that_are_published_now_are_found_however_far_the_index_is_behind() 
     );
 }
 
-#[test]
-fn rows_with_the_same_key_are_all_found_and_rows_that_say_the_same_once() {
-    let mut kept = Kept::new();
+fn rows_with_the_same_key_are_all_found_and_rows_that_say_the_same_once(new: fn() -> Kept) {
+    let mut kept = new();
     let rows: &[&[&str]] = &[&["k", "one"], &["k", "two"], &["k", "two"], &["l", "three"]];
     kept.publish_texts("small", &["name", "text"], rows);
     let filler = (0..6_000).map(|n| vec![format!("filler {n}"), "x".to_owned()]);
@@ -175,9 +191,8 @@ fn rows_with_the_same_key_are_all_found_and_rows_that_say_the_same_once() {
     }
 }
 
-#[test]
-fn a_publication_between_two_steps_is_followed_to_its_end() {
-    let mut kept = Kept::new();
+fn a_publication_between_two_steps_is_followed_to_its_end(new: fn() -> Kept) {
+    let mut kept = new();
     let rows = |generation: usize| -> Vec<Vec<String>> {
         (0..7_000).map(|n| vec![format!("n{n}"), format!("g{generation}x{n} {}", "text ".repeat(40))]).collect()
     };
@@ -219,7 +234,7 @@ fn what_the_daemon_and_the_program_alone_have_published_is_found() {
 
 #[test]
 fn a_damaged_index_is_made_anew_and_costs_no_row() {
-    let mut kept = hotels();
+    let mut kept = hotels(Kept::new);
     let path = kept.path("state/pieme.db");
     let connection = rusqlite::Connection::open(&path).expect("a writer");
     connection.execute("UPDATE _words_data SET block = zeroblob(100) WHERE id > 10", []).expect("damage");

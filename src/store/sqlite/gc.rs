@@ -1,20 +1,15 @@
 //! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
 //! short, it goes on the next time.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::names::{quoted, rows_table};
-use super::{Keep, Sqlite, StoreError, publish, stamp, trace};
+use super::{Keep, Sqlite, StoreError, publish, stamp, stored, trace};
 use crate::model::task::Data;
 use crate::model::{Span, TaskName};
+use crate::store::care::{RECORDS_A_STEP, RUNS_A_STEP};
 use crate::store::{Collected, Collecting};
-
-/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
-const RUNS_A_STEP: u32 = 200;
-
-/// Records of history that one step removes, on the same guess.
-const RECORDS_A_STEP: u32 = 5_000;
 
 impl Collecting for Sqlite {
     fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
@@ -74,13 +69,7 @@ fn is_long_gone(connection: &Connection, task: &TaskName, keep: Keep, now: DateT
         .query_row([task.as_str()], |row| row.get(0))
         .optional()?;
     let removed = stamp::parse_if_any(removed.flatten())?;
-    Ok(removed.is_some_and(|at| at < long_before(now, keep.removed_for)))
-}
-
-fn long_before(now: DateTime<Utc>, span: Span) -> DateTime<Utc> {
-    let span = TimeDelta::from_std(span.0).unwrap_or(TimeDelta::MAX);
-    // Before there were computers there were no runs.
-    now.checked_sub_signed(span).unwrap_or(DateTime::UNIX_EPOCH).max(DateTime::UNIX_EPOCH)
+    Ok(removed.is_some_and(|at| at < stored::long_before(now, keep.removed_for)))
 }
 
 fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), StoreError> {
@@ -99,7 +88,7 @@ fn prune_runs(
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<Collected, StoreError> {
-    let oldest = stamp::text(long_before(now, keep.runs_for));
+    let oldest = stamp::text(stored::long_before(now, keep.runs_for));
     let runs: Vec<String> = connection
         .prepare_cached(
             "SELECT id FROM _runs WHERE task = ?1 AND ended IS NOT NULL
@@ -128,7 +117,7 @@ fn prune_changes(
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
-    let oldest = if gone { now } else { long_before(now, history_of(connection, task)?) };
+    let oldest = if gone { now } else { stored::long_before(now, history_of(connection, task)?) };
     let beyond = newest_beyond(connection, task, keep.history_records)?;
     let mut removed = 0;
     for _ in 0..at_once {

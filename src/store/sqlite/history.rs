@@ -2,10 +2,11 @@
 
 use rusqlite::{Row, params};
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{quoted, rows_table};
 use super::reader::{Reader, Record};
-use super::{Sqlite, StoreError, digest, keys, record, runs, stamp};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, digest, keys, record, stamp, stored};
 use crate::model::{Counts, RunId, Span, TaskName};
 use crate::store::{Change, Event, History, Life, RecordChange, RecordKey, Unlisted, What};
 
@@ -139,7 +140,7 @@ impl Sqlite {
         let mut rows = statement.query(params![key.0.to_be_bytes(), task.as_str()])?;
         let (mut events, mut first_seen) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
-            let (run, at) = (runs::run_id(&row.get::<_, String>(5)?)?, stamp::parse(&row.get::<_, String>(6)?)?);
+            let (run, at) = (stored::run_id(&row.get::<_, String>(5)?)?, stamp::parse(&row.get::<_, String>(6)?)?);
             events.push(Event { run, at, record: read_record(row)? });
             first_seen = first_seen.or(Some(row.get(7)?));
         }
@@ -161,7 +162,7 @@ fn named(row: &Row<'_>) -> rusqlite::Result<(RecordKey, String)> {
 
 fn read_change(row: &Row<'_>) -> Result<Change, StoreError> {
     let text = |at: usize| row.get::<_, String>(at);
-    let count = |at: usize| Ok::<_, StoreError>(runs::count(row.get(at)?));
+    let count = |at: usize| Ok::<_, StoreError>(stored::count(row.get(at)?));
     let counts = match (count(5)?, count(6)?, count(7)?) {
         (Some(added), Some(changed), Some(removed)) => Some(Counts { added, changed, removed }),
         _ => None,
@@ -169,7 +170,7 @@ fn read_change(row: &Row<'_>) -> Result<Change, StoreError> {
     let unlisted: Option<String> = row.get(8)?;
     Ok(Change {
         id: row.get(0)?,
-        run: runs::run_id(&text(1)?)?,
+        run: stored::run_id(&text(1)?)?,
         at: stamp::parse(&text(2)?)?,
         rows_before: count(3)?.unwrap_or(0),
         rows_after: count(4)?.unwrap_or(0),

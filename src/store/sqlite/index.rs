@@ -8,9 +8,10 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{ColumnName, list, quoted, rows_table};
 use super::schema::INDEX;
+use super::settle::Generation;
 use super::{Sqlite, StoreError, digest, entry};
 use crate::model::TaskName;
 use crate::store::Indexed;

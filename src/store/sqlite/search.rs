@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{ColumnName, list, quoted, rows_table};
+use super::settle::Generation;
 use super::{Sqlite, StoreError, digest, entry, index, keys, stamp};
 use crate::model::{Row, TaskName};
 use crate::store::search::{Answer, Hit, Indexed, Query, Search, Wanted};
@@ -145,7 +146,7 @@ impl Tables<'_> {
         let found = match read(self.connection, table, row, digest)? {
             Some(found) => Some(found),
             // The table is another one by now; a record that says the same is there under its key.
-            None => match keys::Key::try_from(key.as_slice()) {
+            None => match digest::Key::try_from(key.as_slice()) {
                 Ok(key) => keys::find(self.connection, table.generation.id, table.blocks, key)?
                     .map(|it| read(self.connection, table, it.row, digest))
                     .transpose()?
