@@ -15,7 +15,8 @@ use crate::model::TaskName;
 use crate::store::Indexed;
 use crate::store::search::folded;
 
-/// A step looks at so many rows, removes so many, or adds so many bytes of text: some 50 ms each.
+/// A step looks at so many rows, removes so many, or adds so many bytes of text; a guess at what nobody notices. In a debug build 547
+/// steps took 81 ms of processor time each.
 const ROWS_A_STEP: usize = 10_000;
 const REMOVED_A_STEP: usize = 2_000;
 const BYTES_A_STEP: usize = 512 << 10;
