@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::alert::{Settings, Smtp};
 use crate::model::Span;
@@ -131,6 +132,7 @@ impl Config {
         let mut file: File = source.parse()?;
         check(&source, &file)?;
         file.alert.exec.append(&mut file.exec);
+        file.alert.dashboard = file.web_url.take();
         // `config.toml` alone has an empty parent, which is the current folder.
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = whole.parent().unwrap_or(Path::new("/"));
@@ -189,6 +191,8 @@ struct File {
     web: Option<Place>,
     search: Place,
     web_hosts: Vec<String>,
+    /// Where people reach the dashboard: alerts link to it.
+    web_url: Option<Url>,
     pages: Pages,
     keep: Keep,
     metrics: Option<SocketAddr>,
@@ -216,6 +220,7 @@ impl Default for File {
             web: None,
             search: Place::Off,
             web_hosts: Vec::new(),
+            web_url: None,
             pages: Pages::default(),
             keep: Keep::default(),
             metrics: None,
@@ -261,6 +266,11 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         return Err(source
             .problem_at_key(&["store"], message)
             .hint("write the path of a file: store = \"state/pieme.db\""));
+    }
+    if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
+        return Err(source
+            .problem_at_key(&["web_url"], "people reach the dashboard by http:// or https://")
+            .hint("write web_url = \"https://pieme.example.org/\", or leave it out"));
     }
     for (key, number) in [("max_running", file.max_running), ("per_host", file.per_host)] {
         if number == 0 {
@@ -310,7 +320,7 @@ mod tests {
             }
         }
         assert!(text.contains("\n[alert.exec]\n"));
-        for key in ["metrics", "signed_with", "link", "port", "username", "password"] {
+        for key in ["metrics", "web_url", "signed_with", "link", "port", "username", "password"] {
             assert!(text.contains(&format!("\n# {key} = ")), "{key}, which has no default");
         }
     }

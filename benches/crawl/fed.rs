@@ -55,7 +55,8 @@ pub fn assignment(folder: &Path) -> Assignment {
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
-        mend: None,
+        stepwise: false,
+        still: None,
     }
 }
 

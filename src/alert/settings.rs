@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::fill;
+use super::notice::{Kind, Notice};
 
 /// `[alert]` of config.toml.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,9 @@ pub struct Settings {
     pub signed_with: Option<String>,
     /// Where a person looks; `${task}` stands for the task's name.
     pub link: Option<String>,
+    /// Where the dashboard is (`web_url`): a link leads there unless `link` says otherwise.
+    #[serde(skip)]
+    pub dashboard: Option<Url>,
     /// The only programs that an alert may start, by name: `exec:NAME`.
     pub exec: BTreeMap<String, Vec<String>>,
 }
@@ -48,8 +53,15 @@ pub enum Encryption {
 }
 
 impl Settings {
-    pub fn link_to(&self, task: &str) -> Option<String> {
-        self.link.as_ref().map(|link| link.replace("${task}", task))
+    /// Where a person looks who has heard of it: whoever is wanted for labelling comes to where it takes one key.
+    pub fn link_for(&self, notice: &Notice) -> Option<String> {
+        if let Some(link) = &self.link {
+            return Some(link.replace("${task}", notice.task.as_str()));
+        }
+        let mut url = self.dashboard.clone()?;
+        let page = if notice.kind == Kind::NeedsLabel { "label" } else { "task" };
+        url.path_segments_mut().ok()?.pop_if_empty().extend([page, notice.task.as_str()]);
+        Some(url.into())
     }
 }
 
@@ -88,3 +100,29 @@ impl Smtp {
 }
 
 const PASSWORD: &str = "write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)";
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::TaskName;
+
+    #[test]
+    fn whoever_is_wanted_for_labelling_is_led_to_where_it_takes_one_key() {
+        let task = TaskName::new("hotels").expect("a name");
+        let notice = |kind| Notice { kind, ..Notice::test(task.clone(), Uuid::nil(), Utc::now()) };
+        let at = |url: &str| Settings { dashboard: Url::parse(url).ok(), ..Settings::default() };
+        for (settings, kind, wanted) in [
+            (Settings::default(), Kind::NeedsLabel, None),
+            (at("https://x.example/"), Kind::NeedsLabel, Some("https://x.example/label/hotels")),
+            (at("https://x.example/watch"), Kind::Failed, Some("https://x.example/watch/task/hotels")),
+            (at("https://x.example/watch/"), Kind::NeedsLabel, Some("https://x.example/watch/label/hotels")),
+        ] {
+            assert_eq!(settings.link_for(&notice(kind)).as_deref(), wanted);
+        }
+        let own = Settings { link: Some("https://y.example/?t=${task}".to_owned()), ..at("https://x.example/") };
+        assert_eq!(own.link_for(&notice(Kind::NeedsLabel)).as_deref(), Some("https://y.example/?t=hotels"));
+    }
+}

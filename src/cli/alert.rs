@@ -93,7 +93,7 @@ fn test(config: &Config, args: Test) -> Done {
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, error.to_string()))?;
     let mut notice = Notice::test(name.clone(), Uuid::now_v7(), Utc::now());
-    notice.link = config.alert.link_to(name.as_str());
+    notice.link = config.alert.link_for(&notice);
     let mut tried = Vec::new();
     for url in &urls {
         let done = runtime.block_on(try_once(config, url, &notice));

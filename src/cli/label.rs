@@ -10,6 +10,7 @@ use chrono::Utc;
 use crate::config::Config;
 use crate::model::TaskName;
 use crate::store::Resort;
+use crate::study::StudyError;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
 use crate::taskdir::{self, TaskFolder};
 
@@ -77,15 +78,17 @@ impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
         let code = match &error {
             SuperviseError::NoPage(_)
-            | SuperviseError::NoList(_)
+            | SuperviseError::Study(StudyError::NoList(_))
             | SuperviseError::Page(_)
             | SuperviseError::Store(_) => exit::FAILED,
-            SuperviseError::NoSuchCandidate { .. }
-            | SuperviseError::NameCount { .. }
-            | SuperviseError::NameTwice(_)
-            | SuperviseError::NoColumns
-            | SuperviseError::Help(_) => exit::USAGE,
-            SuperviseError::Folder(_) | SuperviseError::Shape(_) => exit::CONFIG,
+            SuperviseError::Study(
+                StudyError::NoSuchCandidate { .. }
+                | StudyError::NameCount { .. }
+                | StudyError::NameTwice(_)
+                | StudyError::NoColumns
+                | StudyError::Help(_),
+            ) => exit::USAGE,
+            SuperviseError::Folder(_) | SuperviseError::Study(StudyError::Shape(_)) => exit::CONFIG,
         };
         Complaint::new(code, error.to_string())
     }
@@ -191,15 +194,16 @@ fn named(text: &str) -> Option<String> {
 }
 
 fn proposed(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
-    let most = proposal.candidates.len();
+    let most = proposal.proposal.candidates.len();
     if pick >= most {
-        return Err(SuperviseError::NoSuchCandidate { given: pick + 1, most }.into());
+        return Err(SuperviseError::from(StudyError::NoSuchCandidate { given: pick + 1, most }).into());
     }
     Ok(Choice { pick, names: proposal.names(pick), seconds: None })
 }
 
 fn as_json(proposal: &Proposal) -> serde_json::Value {
     let candidates: Vec<serde_json::Value> = proposal
+        .proposal
         .candidates
         .iter()
         .enumerate()
@@ -216,5 +220,5 @@ fn as_json(proposal: &Proposal) -> serde_json::Value {
             })
         })
         .collect();
-    serde_json::json!({ "run": proposal.run, "url": proposal.page.url, "candidates": candidates })
+    serde_json::json!({ "run": proposal.study.known.run, "url": proposal.study.known.page.url, "candidates": candidates })
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::store::Resort;
-use crate::taskdir;
+use crate::supervise::{self, Undone};
 
 use super::resort::resort;
 use super::{Complaint, Done, exit, out, run, task_folder, task_name};
@@ -23,16 +23,10 @@ pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
     let verdict = resort(config, &name, Resort::RollBack)?;
-    let labels = taskdir::read_labels(&folder.dir).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?;
-    let relabelled = taskdir::bring_back(&folder.dir).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?;
+    let Undone { relabelled, asks_from_now_on } = supervise::undo(&folder)?;
     if verdict.is_none() && !relabelled {
         let sentence = format!("`{name}` has no rows before those of now, and was not labelled anew");
         return Err(Complaint::new(exit::FAILED, sentence));
-    }
-    // Otherwise the next run would do the same again.
-    let asks_from_now_on = relabelled && labels.is_mended();
-    if asks_from_now_on {
-        taskdir::ask_before_accepting(&folder.dir).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?;
     }
     if args.json {
         out::json(&serde_json::json!({ "task": name, "run": verdict, "template": relabelled }));

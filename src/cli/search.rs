@@ -1,10 +1,10 @@
 //! `pieme search`: words in all published rows.
 
 use clap::ColorChoice;
-use serde_json::{Map, Value as Json, json};
 
 use crate::config::Config;
 use crate::model::TaskName;
+use crate::show::found;
 use crate::store::{Answer, Hit, Query, Snippet, Wanted};
 
 use super::{Complaint, Done, exit, out, reader, task_name};
@@ -46,32 +46,13 @@ pub fn run(config: &Config, args: Args) -> Done {
     let wanted = Wanted { query, tasks, limit: args.limit, offset: args.offset };
     let answer = reader(config)?.search(&wanted)?;
     if args.json {
-        out::json(&document(&answer));
+        out::json(&found::document(&answer));
         return Ok(exit::DONE);
     }
     let is_styled = out::is_styled(ColorChoice::Auto);
     answer.hits.iter().for_each(|hit| show(hit, is_styled));
     out::note(summary(&answer, &wanted));
     Ok(exit::DONE)
-}
-
-fn document(answer: &Answer) -> Json {
-    let Answer { hits, total, is_more, behind } = answer;
-    let hit = |hit: &Hit| {
-        let cells = hit.columns.iter().zip(&hit.row.cells);
-        let record: Map<String, Json> =
-            cells.filter_map(|(name, cell)| Some((name.clone(), cell.clone()?.into()))).collect();
-        let matches: Vec<Json> = hit
-            .snippets()
-            .into_iter()
-            .map(|(column, Snippet { text, marks })| json!({ "column": column, "snippet": text, "marks": marks }))
-            .collect();
-        json!({
-            "task": hit.task, "rank": hit.rank, "first_seen": hit.first_seen, "record": record, "matches": matches,
-        })
-    };
-    let hits: Vec<Json> = hits.iter().map(hit).collect();
-    json!({ "total": total, "more": is_more, "behind": behind, "hits": hits })
 }
 
 /// The cells that matched, under a line that says what they are of.

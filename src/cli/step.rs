@@ -3,21 +3,21 @@
 mod commands;
 mod script_text;
 mod show;
-mod watch;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::time::Instant;
 
 use crate::config::{Config, secrets};
 use crate::model::Verdict;
 use crate::robot::{Order, Seat, Stepper, Trouble};
-use crate::taskdir::{self, TaskFolder};
+use crate::stepwise::{self, Watch, Watching};
+use crate::taskdir::{self, TaskFolder, TemplateText};
 
 use super::{Complaint, Done, exit, out, task_folder, task_name};
 use script_text::ScriptText;
-use watch::Watch;
 
 /// Run a task's robot one step at a time, back and forth, and look at the page between two steps
 ///
@@ -63,15 +63,17 @@ pub fn run(config: &Config, args: Args) -> Done {
         deadline: Instant::now() + folder.task.limits.timeout.0,
         seat: Seat { program: config.browser.as_deref(), scratch: None },
     };
-    let seen = Rc::new(RefCell::new(Watch::new(&folder).map_err(|error| failed(&error))?));
-    let mut observer = watch::Watching(Rc::clone(&seen));
+    let template = folder.template.as_ref().map(TemplateText::text);
+    let watch = Watch::new(template.as_deref(), &folder.task.columns).map_err(|error| failed(&error))?;
+    let seen = Rc::new(RefCell::new(watch));
+    let mut observer = Watching(Rc::clone(&seen));
     let stepper = Stepper::new(&order, &mut observer).map_err(complaint)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     let text = ScriptText::read(&folder.dir);
-    let mut walk = Walk { stepper, seen, past: Vec::new(), text, runtime, trouble: None };
+    let mut walk = Walk { walk: stepwise::Walk::new(stepper, seen), text, runtime };
     // The person counts from 1, and the step said is not done any more.
     let until = args.until.map(|until| until as usize - 1);
     if args.json {
@@ -113,31 +115,31 @@ fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, S
     Ok(found)
 }
 
-/// The walk as it is looked at.
+/// The walk, and what the terminal needs for it.
 struct Walk<'a> {
-    stepper: Stepper<'a>,
-    seen: Rc<RefCell<Watch>>,
-    /// What had been seen before each step, to go back to.
-    past: Vec<Watch>,
+    walk: stepwise::Walk<'a>,
     text: ScriptText,
     runtime: tokio::runtime::Runtime,
-    /// How the last step ended, if it failed.
-    trouble: Option<Trouble>,
+}
+
+impl<'a> Deref for Walk<'a> {
+    type Target = stepwise::Walk<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.walk
+    }
+}
+
+impl DerefMut for Walk<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.walk
+    }
 }
 
 impl Walk<'_> {
     /// Does the next step; false when there is none or it failed.
     fn advance(&mut self) -> bool {
-        let before = self.stepper.done();
-        if before == self.stepper.steps().len() {
-            return false;
-        }
-        self.past.truncate(before);
-        self.past.push(self.seen.borrow().clone());
-        self.seen.borrow_mut().begin(self.stepper.variables());
-        let done = self.runtime.block_on(self.stepper.next());
-        self.trouble = done.and_then(Result::err);
-        self.trouble.is_none()
+        self.runtime.block_on(self.walk.advance())
     }
 
     /// Does the next step and shows what it did.
@@ -155,18 +157,11 @@ impl Walk<'_> {
         let index = self.stepper.done();
         let went_well = self.advance();
         if index < self.stepper.steps().len() {
-            out::json(&show::as_json(self, index));
+            let mut step = self.as_json(index);
+            step["source"] = self.source(index).into();
+            out::json(&step);
         }
         went_well && self.stepper.done() < self.stepper.steps().len()
-    }
-
-    fn back(&mut self) -> bool {
-        let went = self.stepper.back();
-        if went && let Some(seen) = self.past.pop() {
-            *self.seen.borrow_mut() = seen;
-        }
-        self.trouble = None;
-        went
     }
 
     /// The step as it stands in robot.toml.

@@ -145,7 +145,7 @@ fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {
 }
 
 fn outgoing(settings: &Settings, wanted: &Alert, mut notice: Notice) -> Outgoing {
-    notice.link = settings.link_to(notice.task.as_str());
+    notice.link = settings.link_for(&notice);
     tracing::warn!(task = %notice.task, kind = notice.kind.word(), id = %notice.id, "alert: {}", alert::subject(&notice));
     let json = serde_json::to_string(&notice).unwrap_or_default();
     Outgoing { id: notice.id.to_string(), json, targets: wanted.urls.clone() }

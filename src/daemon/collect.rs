@@ -109,7 +109,7 @@ impl Collector {
                 Message::Connect { question, host, port } => self.desk.broker.connect(question, host, port),
                 Message::Robots(robots) => self.desk.robots(robots),
                 // Nobody has asked a run for that.
-                Message::Mended(_) => {}
+                Message::Mended(_) | Message::Stepped(_) | Message::Studied { .. } => {}
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());

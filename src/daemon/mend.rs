@@ -1,32 +1,24 @@
 //! After a redesign: the list is looked for at once, on the page that the run has kept, in a sealed process of its own. What it
 //! finds waits for a person, or is taken where the task says so and nothing speaks against it.
 
-use std::collections::BTreeMap;
-use std::process::ChildStdout;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
 
-use crate::model::task::{Alert, Engine, Fetch};
-use crate::model::{Column, KeptProposals, Mended, Outcome, Proposed, Quarantine, RunId, Script, Task, Verdict};
+use crate::model::{Column, KeptProposals, Mended, Outcome, Proposed, Quarantine, RunId, Verdict};
 use crate::store::{RunStart, Store, StoreError, Trigger};
 use crate::taskdir::{self, Label, LabelKind, Relabelling, Sample, Spoken, TaskFolder, TemplateText};
-use crate::wire::{self, Assignment, Mend, MendSample, Message, Secrets};
+use crate::wire::{self, Assignment, Mend, MendSample, Message, Still};
 
 use super::collect::Listener;
-use super::runner::{End, Group, Runner, reap, stopped};
+use super::runner::{End, Runner, stopped};
+use super::still::assignment;
 
-/// Learning a page of 2.3 MB takes 1.6 s. Whoever needs longer than this is asked without.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The last good rows that the list is known by.
 const COMPARED_ROWS: u64 = 1_000;
 /// Page and samples must go in one frame, and leave room for the rows.
 const MAX_RAW: usize = wire::MAX_FRAME / 2;
-/// A process that mends has one thing to say.
-const MAX_MESSAGES: usize = 100;
 
 /// What was found again, and the page that it stands on, as it was sent.
 pub struct Found {
@@ -80,21 +72,8 @@ impl Runner {
                 return None;
             }
         };
-        let (mut child, mut outlet) = self.spawner.spawn().await.ok()?;
-        let group = Group::of(&child);
-        let stdout = child.stdout.take().expect("stdout is piped");
-        // Held open to the end: the child ends itself when it sees its stdin close.
-        let giving = spawn_blocking(move || outlet.write(&assignment, &raw).map(|()| outlet));
-        let mut hearing = spawn_blocking(move || hear(stdout));
-        let heard = tokio::select! {
-            heard = &mut hearing => heard.unwrap_or(None),
-            () = tokio::time::sleep(PATIENCE) => None,
-            () = stopped(&mut stop) => None,
-        };
-        group.kill();
-        drop(spawn_blocking(move || reap(&mut child)).await);
-        drop(giving.await);
-        let (mended, body) = heard?;
+        let asked = self.ask_still(assignment, raw, stopped(&mut stop));
+        let (Message::Mended(mended), body) = asked.await? else { return None };
         tracing::info!(%run, task = %folder.name, proposals = mended.proposals.len(), doubt = mended.doubt, "looked for the list");
         Some(Found { mended, body })
     }
@@ -125,28 +104,7 @@ impl Runner {
             raw.extend_from_slice(&body);
         }
         let mend = Mend { page, page_bytes, good: good.table, samples, samples_left_out };
-        let fetch = Fetch { engine: Engine::Http, ..folder.task.fetch.clone() };
-        let assignment = Assignment {
-            run,
-            name: folder.name.clone(),
-            // Nothing is fetched, so that no browser is needed, and the seal is whole.
-            task: Task { alert: Alert::default(), fetch, ..folder.task.clone() },
-            script: Script::default(),
-            template: folder.template.as_ref().map(TemplateText::text),
-            details: None,
-            files: BTreeMap::new(),
-            confirmed: true,
-            secrets: Secrets::default(),
-            cookies: None,
-            kept: Vec::new(),
-            robots: Vec::new(),
-            browser: None,
-            scratch: None,
-            past: Vec::new(),
-            parent_pid: std::process::id(),
-            mend: Some(mend),
-        };
-        Ok(Some((assignment, raw)))
+        Ok(Some((assignment(folder, run, Still::Mend(mend)), raw)))
     }
 
     /// Runs the task with the template that was found. Only when its rows are published is the folder changed.
@@ -213,24 +171,14 @@ fn still(first: &Verdict, why: &str) -> Verdict {
     }
 }
 
-fn hear(mut pipe: ChildStdout) -> Option<(Mended, Vec<u8>)> {
-    for _ in 0..MAX_MESSAGES {
-        if let (Message::Mended(mended), body) = wire::read::<Message>(&mut pipe).ok()?? {
-            return Some((mended, body));
-        }
-    }
-    None
-}
-
 fn label(proposed: &Proposed, when: chrono::DateTime<Utc>) -> Label {
-    let first = proposed.table.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
     Label {
         when,
         kind: LabelKind::Mended,
         candidate: 1,
         method: proposed.method.clone(),
         rows: proposed.table.rows.len() as u64,
-        first_row: first.unwrap_or_default().join(" | ").chars().take(200).collect(),
+        first_row: proposed.table.first_row(),
         columns: proposed.names.iter().flatten().cloned().collect(),
         seconds: None,
         said: Spoken::default(),

@@ -138,7 +138,11 @@ impl Runner {
     }
 
     /// The order for the child, and a folder that is there for as long as it runs.
-    async fn assignment(&self, folder: &TaskFolder, run: RunId) -> Result<(Assignment, Option<Scratch>), Verdict> {
+    pub(super) async fn assignment(
+        &self,
+        folder: &TaskFolder,
+        run: RunId,
+    ) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
         let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
         let labels = taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?;
@@ -168,7 +172,8 @@ impl Runner {
             scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
-            mend: None,
+            stepwise: false,
+            still: None,
         };
         Ok((assignment, scratch))
     }

@@ -16,7 +16,8 @@ use crate::page::Selector;
 use crate::page::tokens::Span;
 
 /// Nothing done is `Finish::default()`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Finish {
     /// To which candidate, counted from 0.
     pub candidate: usize,

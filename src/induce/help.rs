@@ -2,6 +2,8 @@
 
 mod told;
 
+use serde::{Deserialize, Serialize};
+
 use super::enclose;
 use super::find::View;
 use super::finish::Finish;
@@ -14,7 +16,8 @@ use crate::page::{NodeId, Selector, Tree};
 use told::Told;
 
 /// Everything a person said. Nothing said is `Help::default()`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Help {
     /// Rough blocks, one record each (OLERA). Several give several formats.
     pub enclosed: Vec<Block>,
@@ -31,13 +34,14 @@ pub struct Help {
 }
 
 /// How a block was enclosed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Block {
     /// By a text in it: one that runs over several elements is the block, a shorter one stands somewhere in it.
     Text(String),
     /// By a CSS selector: the first element that matches.
     Css(String),
-    /// From the first node to the last, neighbours both.
+    /// From the first node to the last, with what of their neighbours lies between.
     Nodes(NodeId, NodeId),
 }
 
@@ -64,6 +68,16 @@ pub enum HelpError {
     NoColumn(String, String),
     #[error("`{0}` falls into one piece only; give another delimiter")]
     OnePiece(String),
+}
+
+impl HelpError {
+    /// The same, where the candidate has another number for whoever asked.
+    pub(super) fn of_candidate(self, given: usize) -> HelpError {
+        match self {
+            HelpError::NotPossible(_, done) => HelpError::NotPossible(given, done),
+            error => error,
+        }
+    }
 }
 
 impl Help {
@@ -132,9 +146,15 @@ fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpE
             Ok(vec![span.ok_or_else(|| HelpError::NoMatch(css.clone()))?])
         }
         Block::Nodes(first, last) if last.index() < tree.len() && first.index() < tree.len() => {
-            let (first, last) = (view.span(*first), view.span(*last));
-            Ok(vec![Span { start: first.start.min(last.start), stop: first.stop.max(last.stop) }])
+            let (from, to) = (view.span(*first), view.span(*last));
+            let part = Span { start: from.start.min(to.start), stop: from.stop.max(to.stop) };
+            let is_shown = view.tokens.weight(part) > 0;
+            is_shown.then(|| vec![enclose::block_around(view, part)]).ok_or_else(|| no_nodes(*first, *last))
         }
-        Block::Nodes(first, last) => Err(HelpError::NoMatch(format!("nodes {} to {}", first.0, last.0))),
+        Block::Nodes(first, last) => Err(no_nodes(*first, *last)),
     }
+}
+
+fn no_nodes(first: NodeId, last: NodeId) -> HelpError {
+    HelpError::NoMatch(format!("nodes {} to {}", first.0, last.0))
 }

@@ -9,6 +9,8 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 pub use matrix::{Pattern, SubPath, expression, sub_paths};
 use places::MAX_PLACES;
 pub use places::PageText;
@@ -23,14 +25,15 @@ use crate::page::tokens::Span;
 use crate::page::tree::is_blank;
 
 /// A text of the page and what a person says it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     pub meaning: Meaning,
     pub text: String,
 }
 
 /// What a labelled text is (thesis, 5.3.2); everything else on the page is unknown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Meaning {
     /// A value of this column.
     Variable(String),

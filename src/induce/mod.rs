@@ -56,6 +56,7 @@ pub use template::Template;
 
 use crate::model::{Row, Table};
 use crate::page::Tree;
+use crate::page::tokens::Span;
 
 #[derive(Clone, Debug)]
 pub struct LearnOptions {
@@ -92,6 +93,8 @@ pub struct Candidate {
     pub score: f64,
     pub template: Template,
     pub table: Table,
+    /// Where each row of the table stands on the page.
+    pub places: Vec<Span>,
 }
 
 /// The lists of the first page, best first. Pages after the first are further pages of the same kind.
@@ -205,7 +208,8 @@ fn candidate_by(
     let (mut template, table) = teach_by(view, &ranked.set, paths);
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
-    Candidate { method: ranked.set.finder.name(), score: ranked.score, template, table }
+    let RowSet { finder, rows: places, .. } = ranked.set;
+    Candidate { method: finder.name(), score: ranked.score, template, table, places }
 }
 
 /// Rows into a template, and under all of its columns: the one way every teacher takes.

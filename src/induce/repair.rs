@@ -11,6 +11,9 @@ mod nature;
 mod origin;
 mod conviction;
 
+use super::find::View;
+use super::finish::{Finish, finish};
+use super::help::{Help, HelpError, learn_with};
 use super::{Candidate, LearnOptions, Template, learn};
 use crate::model::{Column, Row, Table};
 use crate::page::Tree;
@@ -32,18 +35,50 @@ const PLACE: f64 = 0.08;
 
 /// Lists of the page under the old columns, best first. `good` are the last good rows, by the template's column names.
 pub fn repair(template: &Template, good: &Table, page: &Tree) -> Vec<Candidate> {
+    ranked(template, good, page).into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// As [`repair`], and one of them changed as a person wishes: its rows as the page offers them, its columns under their old names.
+pub fn repair_with(
+    template: &Template,
+    good: &Table,
+    page: &Tree,
+    wanted: &Finish,
+) -> Result<Vec<Candidate>, HelpError> {
+    let mut ranked = ranked(template, good, page);
+    if wanted.is_empty() {
+        return Ok(ranked.into_iter().map(|(_, candidate)| candidate).collect());
+    }
+    let (most, given) = (ranked.len(), wanted.candidate.saturating_add(1));
+    let (place, it) = ranked.get_mut(wanted.candidate).ok_or(HelpError::NoCandidate { given, most })?;
+    if !wanted.adjust.is_empty() {
+        let steps = Finish { candidate: *place, adjust: wanted.adjust.clone(), ..Finish::default() };
+        let cut = learn_with(std::slice::from_ref(page), &options(), &Help { finish: steps, ..Help::default() });
+        let cut = cut.map_err(|error| error.of_candidate(given))?.swap_remove(*place);
+        let (score, mapping) = weigh(&Old::new(template, good), &cut, *place);
+        *it = renamed(template, cut, &mapping, score);
+    }
+    let places = it.places.clone();
+    finish(&View::new(page), it, &places, wanted, false)?;
+    Ok(ranked.into_iter().map(|(_, candidate)| candidate).collect())
+}
+
+fn options() -> LearnOptions {
+    LearnOptions { top: LOOKED_AT, ..LearnOptions::default() }
+}
+
+/// Each with its place in the page's own order.
+fn ranked(template: &Template, good: &Table, page: &Tree) -> Vec<(usize, Candidate)> {
     let old = Old::new(template, good);
-    let options = LearnOptions { top: LOOKED_AT, ..LearnOptions::default() };
-    let mut ranked: Vec<(f64, Candidate)> = learn(std::slice::from_ref(page), &options)
-        .into_iter()
-        .enumerate()
-        .map(|(place, candidate)| {
-            let (score, mapping) = weigh(&old, &candidate, place);
-            (score, renamed(template, candidate, &mapping, score))
-        })
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
-    ranked.into_iter().take(LearnOptions::default().top).map(|(_, candidate)| candidate).collect()
+    let learned = learn(std::slice::from_ref(page), &options()).into_iter().enumerate();
+    let weighed = |(place, candidate): (usize, Candidate)| {
+        let (score, mapping) = weigh(&old, &candidate, place);
+        (place, renamed(template, candidate, &mapping, score))
+    };
+    let mut ranked: Vec<(usize, Candidate)> = learned.map(weighed).collect();
+    ranked.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
+    ranked.truncate(LearnOptions::default().top);
+    ranked
 }
 
 /// The template under the names that the task's columns have now: by them the last good rows are known.
@@ -79,6 +114,9 @@ fn renamed(old: &Template, candidate: Candidate, mapping: &Mapping, score: f64) 
 mod tests {
     use super::*;
     use crate::extract;
+    use crate::induce::adjust::Adjust;
+    use crate::induce::enclose::Delimiter;
+    use crate::induce::finish::SheetStep;
 
     const NAMES: [&str; 6] = ["Adler", "Bellevue", "Central", "Dorint", "Elite", "Falken"];
 
@@ -126,6 +164,32 @@ mod tests {
         assert_eq!(column(&best.table, "link")[0], "/h/Bellevue");
         assert_eq!(column(&best.table, "price")[4], "EUR 99.00");
         assert_eq!(column(&best.table, "far")[0], "1 km");
+    }
+
+    #[test]
+    fn a_list_that_was_found_again_keeps_its_columns_when_a_person_changes_it() {
+        let (template, good) = learned(&before(&NAMES));
+        let page = Tree::parse(
+            &after(&NAMES).replace("<article>", "<section><article>").replace("</article>", "</article></section>"),
+        );
+        let found = repair(&template, &good, &page);
+        let at = |pick: usize, tag: &str| page.elements(tag).next() == Some(first_node(&page, &found[pick]));
+        let pick =
+            (0..found.len()).find(|&pick| at(pick, "section") || at(pick, "article")).expect("the list is there");
+        let (step, other) = if at(pick, "section") { (Adjust::Narrow, "article") } else { (Adjust::Widen, "section") };
+        let split = SheetStep::Split { column: "price".to_owned(), at: Delimiter::Words };
+        let wanted = Finish { candidate: pick, adjust: vec![step], sheet: vec![split], ..Finish::default() };
+        let changed = repair_with(&template, &good, &page, &wanted).expect("it can be done").swap_remove(pick);
+        assert_eq!(Some(first_node(&page, &changed)), page.elements(other).next(), "its rows are cut anew");
+        assert_eq!(column(&changed.table, "name"), NAMES, "under the old names");
+        assert_eq!(column(&changed.table, "price.2")[0], "95.00");
+        assert_eq!(changed.template.variants.len(), 2, "and the old shape can still be read");
+        let beyond = Finish { candidate: usize::MAX, ..wanted };
+        assert!(matches!(repair_with(&template, &good, &page, &beyond), Err(HelpError::NoCandidate { .. })));
+    }
+
+    fn first_node(page: &Tree, candidate: &Candidate) -> crate::page::NodeId {
+        View::new(page).tokens.list[candidate.places[0].start as usize].node
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub struct Proposed {
     pub template: String,
     /// What it reads off the page, with the columns that are hidden at first.
     pub table: Table,
+    /// Where each row of it stands on the page: its first token, and one past its last.
+    #[serde(default)]
+    pub places: Vec<(u32, u32)>,
     /// The names of the columns that are shown; none for a hidden one.
     pub names: Vec<Option<String>>,
 }

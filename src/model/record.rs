@@ -17,10 +17,19 @@ pub struct Row {
     pub page: u32,
 }
 
+/// Characters of [`Table::first_row`].
+const FIRST_ROW: usize = 200;
+
 impl Table {
     /// The records as `[{"name": "text", …}, …]`, empty cells left out: the form of SPEC section 5.
     pub fn records(&self) -> Records<'_> {
         Records(self)
+    }
+
+    /// The first row in words, to know the table by.
+    pub fn first_row(&self) -> String {
+        let cells = self.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
+        cells.unwrap_or_default().join(" | ").chars().take(FIRST_ROW).collect()
     }
 
     /// Of each column its new name, or none where it is not wanted.

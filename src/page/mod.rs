@@ -11,6 +11,7 @@ pub mod encode;
 pub mod select;
 pub mod signs;
 pub mod xpath;
+pub mod inert;
 
 pub use select::Selector;
 pub use tokens::Tokens;

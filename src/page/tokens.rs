@@ -36,6 +36,18 @@ pub struct Token {
     text: (u32, u32),
 }
 
+impl Token {
+    /// Its node, and where in it its text begins: in a listing each line of a text is a token.
+    pub fn line(&self) -> (u32, u32) {
+        (self.node.0, self.text.0)
+    }
+
+    /// It is more than the end of a line.
+    pub fn is_shown(&self) -> bool {
+        self.kind != TokenKind::Line
+    }
+}
+
 /// Text longer than this weighs no more: one long article must not outweigh a list (learn-notes 2.1).
 const MAX_WEIGHT: usize = 60;
 

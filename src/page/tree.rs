@@ -14,7 +14,8 @@ use super::{build, json};
 pub type Name = LocalName;
 
 /// A node's place in document order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
 pub struct NodeId(pub u32);
 
 impl NodeId {

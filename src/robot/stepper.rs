@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 
 use super::walker::{Memory, Walker, says_where};
-use super::{Alone, Observer, Order, Trouble, session, steps};
+use super::{Alone, Home, Observer, Order, Trouble, session, steps};
 use crate::model::script::{Ask, Extract, Paginate};
 use crate::model::{Page, Step};
 use crate::page::Tree;
@@ -26,7 +26,16 @@ pub struct Stepper<'a> {
 
 impl<'a> Stepper<'a> {
     pub fn new(order: &Order<'a>, observer: &'a mut dyn Observer) -> Result<Stepper<'a>, Trouble> {
-        let session = session(order, Box::new(Alone::default()))?;
+        Stepper::from_home(Box::new(Alone::default()), order, observer)
+    }
+
+    /// As [`Stepper::new`], for a robot that does not go alone.
+    pub fn from_home(
+        home: Box<dyn Home>,
+        order: &Order<'a>,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Stepper<'a>, Trouble> {
+        let session = session(order, home)?;
         let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
         let written = order.script.steps.len();
         let mut steps = order.script.steps.clone();

@@ -1,6 +1,7 @@
 //! SHELL: what a person is shown of tasks, runs and rows, in the terminal and in the browser alike: the same words, the same
 //! numbers.
 
+pub mod found;
 pub mod lines;
 pub mod times;
 pub mod values;

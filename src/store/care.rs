@@ -25,6 +25,8 @@ pub struct Keep {
     pub quarantined: u32,
     /// Of a task whose folder is gone this long only the published rows are kept.
     pub removed_for: Span,
+    /// Records of a task's history, however long it is to be kept: the oldest changes go.
+    pub history_records: u64,
 }
 
 impl Default for Keep {
@@ -40,6 +42,8 @@ impl Default for Keep {
             traces: 20,
             quarantined: 3,
             removed_for: days(30),
+            // Some 300 MB; 5,000 records that all change every minute come to as many in three hours.
+            history_records: 1_000_000,
         }
     }
 }

@@ -11,6 +11,7 @@ mod search;
 mod letters;
 mod pages;
 mod history;
+mod life;
 mod compare;
 mod record;
 mod care;
@@ -24,8 +25,9 @@ use std::path::Path;
 
 pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
-pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
+pub use history::{Cell, CellChange, Change, History, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
+pub use life::{Event, Life, Point};
 pub use pages::Pages;
 pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};

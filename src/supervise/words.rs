@@ -3,19 +3,10 @@
 use crate::induce::finish::Finish;
 use crate::induce::help::{Block, Help};
 use crate::induce::label::{Labelled, Meaning};
-use crate::induce::{self, Candidate, LearnOptions};
-use crate::page::Tree;
-use crate::taskdir::{Label, LabelKind, Labels, Spoken};
+use crate::taskdir::{Label, LabelKind, Spoken};
 
-/// Candidates under the newest words that still match the page.
-pub(super) fn words_of_before(pages: &[Tree], labels: &Labels) -> Option<(Vec<Candidate>, Help)> {
-    let options = LearnOptions::default();
-    let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty()).map(to_help);
-    let mut fitting = spoken.filter_map(|help| Some((induce::learn_with(pages, &options, &help).ok()?, help)));
-    fitting.find(|(candidates, _)| !candidates.is_empty())
-}
-
-fn to_help(label: &Label) -> Help {
+/// What was said once, to be said again.
+pub(super) fn to_help(label: &Label) -> Help {
     let said = &label.said;
     let texts = said.enclose.iter().cloned().map(Block::Text);
     let sign = |meaning: Meaning| move |text: &String| Labelled { meaning: meaning.clone(), text: text.clone() };

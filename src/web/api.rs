@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use crate::daemon::control::Reply;
 use crate::model::RunId;
-use crate::show::{values, verdict};
+use crate::show::{found, values, verdict};
 use crate::store::Browse;
 use crate::taskdir;
 
 use super::Shared;
 use super::overview::worst_first;
 use super::route::Route;
-use super::search::{self, Found};
+use super::search;
 use super::trouble::Trouble;
 use super::verbs::{self, VERBS, Verb, task_name};
 
@@ -123,8 +123,9 @@ async fn run(State(web): State<Shared>, Path((name, run)): Path<(String, String)
     Ok(Json(work.await?))
 }
 
-async fn find(State(web): State<Shared>, Query(wanted): Query<search::Wanted>) -> Result<Json<Found>, Trouble> {
-    Ok(Json(search::find(&web.reader, &wanted).await?))
+async fn find(State(web): State<Shared>, Query(wanted): Query<search::Wanted>) -> Result<Json<Value>, Trouble> {
+    let answer = search::find(&web.reader, &wanted).await?;
+    Ok(Json(found::document(&answer.map_err(|error| Trouble::Bad(error.to_string()))?)))
 }
 
 async fn press(State(web): State<Shared>, Path(name): Path<String>, verb: Verb) -> Result<Json<Reply>, Trouble> {

@@ -18,6 +18,9 @@ struct Asset {
 const ASSETS: &[Asset] = &[
     Asset { name: "style.css", kind: "text/css; charset=utf-8", text: include_str!("style.css") },
     Asset { name: "app.js", kind: "text/javascript; charset=utf-8", text: include_str!("app.js") },
+    Asset { name: "label.css", kind: "text/css; charset=utf-8", text: include_str!("label.css") },
+    Asset { name: "label.js", kind: "text/javascript; charset=utf-8", text: include_str!("label.js") },
+    Asset { name: "add.js", kind: "text/javascript; charset=utf-8", text: include_str!("add.js") },
     Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("icon.svg") },
 ];
 

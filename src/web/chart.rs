@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 180.0;
-const LEFT: f64 = 56.0;
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 48.0;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
@@ -34,7 +34,7 @@ impl Chart<'_> {
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
             |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
-        let label = format!("{} of {} runs, last {}", self.what, known.len(), plain(known[known.len() - 1]));
+        let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
         html! {
             figure.chart {
                 figcaption { (self.what) }

@@ -10,11 +10,18 @@ use super::gate::{TOKEN_FIELD, Visitor};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Here {
     Status,
+    Label,
+    Add,
     Search,
     Elsewhere,
 }
 
-const PAGES: &[(Here, &str, &str)] = &[(Here::Status, "/", "Status"), (Here::Search, "/search", "Search")];
+const PAGES: &[(Here, &str, &str)] = &[
+    (Here::Status, "/", "Status"),
+    (Here::Label, "/label", "Label"),
+    (Here::Add, "/add", "Add"),
+    (Here::Search, "/search", "Search"),
+];
 
 /// A page for somebody who has logged in.
 pub fn page(visitor: &Visitor, here: Here, title: &str, body: Markup) -> Html<String> {

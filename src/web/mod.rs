@@ -28,20 +28,29 @@ pub mod password;
 mod status;
 mod task;
 mod verbs;
+mod bench;
+mod label;
+mod add;
 mod search;
 mod api;
 
 use std::sync::Arc;
 
+use chrono::Utc;
+
 use crate::config::{Config, Place};
 use crate::daemon::door::Door;
+use crate::daemon::still::Scholar;
+use crate::supervise;
 
 pub use route::{Access, Route};
 
+use add::Adding;
 use events::Feed;
 use overview::Overview;
 use reader::Reader;
 use session::Sessions;
+use task::Walks;
 use throttle::Throttle;
 use token::Key;
 
@@ -55,6 +64,11 @@ pub struct Web {
     sessions: Sessions,
     throttle: Throttle,
     key: Key,
+    /// Robots that are walked through step by step.
+    walks: Walks,
+    /// Has pages studied that a person looks at.
+    scholar: Scholar,
+    adding: Adding,
 }
 
 type Shared = Arc<Web>;
@@ -73,9 +87,12 @@ pub fn open(door: Door) {
     if config.web.at == Place::Off {
         return;
     }
+    supervise::add::sweep(&config.tasks, Utc::now().into());
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
     let web = Arc::new(Web {
+        scholar: Scholar::new(door.runner.clone()),
+        adding: Adding::default(),
         door,
         reader,
         overview,
@@ -83,6 +100,7 @@ pub fn open(door: Door) {
         sessions: Sessions::default(),
         throttle: Throttle::default(),
         key: Key::new(),
+        walks: Walks::default(),
         config: Arc::clone(&config),
     });
     listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE));
@@ -96,6 +114,8 @@ pub fn routes() -> Vec<Route> {
         status::routes(),
         task::routes(),
         verbs::routes(),
+        label::routes(),
+        add::routes(),
         search::routes(),
         api::routes(),
         events::routes(),

@@ -31,7 +31,18 @@ pub fn similarity(value: Option<f64>) -> Markup {
 
 /// A state in its colour, which no meaning rests on: the word says it.
 pub fn state(line: &Line) -> Markup {
-    html! { span.state data-tone=(tone(line.severity, line.state)) { (line.state) } }
+    html! { span.state data-tone=(tone_of(line)) { (line.state) } }
+}
+
+/// Where to go next; the very command to type stands there as well.
+pub fn advice(line: &Line) -> Markup {
+    let page = if line.advice.starts_with("pieme label ") { "label" } else { "task" };
+    html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
+}
+
+/// The colour that a task's state is shown in.
+pub fn tone_of(line: &Line) -> &'static str {
+    tone(line.severity, line.state)
 }
 
 /// As the table of the terminal has it: red needs a person now, yellow soon; green is good; what waits is grey.

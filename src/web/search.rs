@@ -9,12 +9,12 @@ use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use url::form_urlencoded;
 
 use crate::config::Config;
 use crate::model::TaskName;
-use crate::store::{Browse, Store, StoreError};
+use crate::store::{self, Answer, Hit, Query as Words, QueryError, Snippet};
 
 use super::gate::{self, Visitor};
 use super::layout::{self, Here};
@@ -24,7 +24,9 @@ use super::trouble::{self, Trouble};
 use super::{Shared, assets, parts};
 
 /// Rows of one page.
-const HITS: usize = 20;
+const HITS: u64 = 20;
+/// Nobody reads further.
+const MOST_PAGES: usize = 100;
 /// Longer texts of a row are cut.
 const MOST_CHARS: usize = 300;
 /// More words than that are not looked for.
@@ -63,22 +65,6 @@ pub struct Wanted {
     pub page: usize,
 }
 
-/// A row that has the words.
-#[derive(Clone, Debug, Serialize)]
-pub struct Hit {
-    pub task: TaskName,
-    pub title: Option<String>,
-    /// The row's cells that are not empty, under their columns.
-    pub row: Vec<(String, String)>,
-}
-
-/// What was found, one page of it.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Found {
-    pub hits: Vec<Hit>,
-    pub more: bool,
-}
-
 async fn within(
     State(web): State<Shared>,
     visitor: Visitor,
@@ -94,65 +80,83 @@ async fn outside(State(reader): State<Reader>, Query(wanted): Query<Wanted>) -> 
     Ok(layout::bare("Search", page(&wanted, &found, |_| None)))
 }
 
-pub async fn find(reader: &Reader, wanted: &Wanted) -> Result<Found, Trouble> {
+/// Nothing where nothing is looked for; a sentence where it cannot be.
+pub async fn find(reader: &Reader, wanted: &Wanted) -> Result<Result<Answer, QueryError>, Trouble> {
     let words: String = wanted.q.trim().chars().take(MOST_WORDS_CHARS).collect();
     if words.is_empty() {
-        return Ok(Found::default());
+        return Ok(Ok(Answer::default()));
     }
-    let skip = (wanted.page.clamp(1, 1_000) - 1) * HITS;
-    reader.read(move |store| look_through(store, &words, skip)).await
-}
-
-/// Task by task, as the filter of a task's rows does it.
-fn look_through(store: &Store, words: &str, skip: usize) -> Result<Found, StoreError> {
-    let mut hits = Vec::new();
-    for task in store.tasks()?.into_iter().filter(|task| task.published_rows.is_some()) {
-        let limit = (skip + HITS + 1 - hits.len()) as u64;
-        let browse = Browse { has: Some(words.to_owned()), limit, ..Browse::default() };
-        let Some(rows) = store.browse(&task.name, &browse)? else { continue };
-        for row in rows.table.rows {
-            let cells = rows.table.columns.iter().zip(row.cells);
-            let filled = cells.filter_map(|(name, cell)| Some((name.clone(), cell.filter(|it| !it.is_empty())?)));
-            hits.push(Hit { task: task.name.clone(), title: task.title.clone(), row: filled.collect() });
-        }
-        if hits.len() > skip + HITS {
-            break;
-        }
-    }
-    let more = hits.len() > skip + HITS;
-    Ok(Found { hits: hits.into_iter().skip(skip).take(HITS).collect(), more })
-}
-
-fn page(wanted: &Wanted, found: &Found, link: impl Fn(&TaskName) -> Option<String>) -> Markup {
-    let here = wanted.page.max(1);
-    let address = |page: usize| {
-        let query = form_urlencoded::Serializer::new(String::new()).append_pair("q", &wanted.q).finish();
-        format!("/search?{query}&page={page}")
+    let query = match Words::parse(&words, None) {
+        Ok(query) => query,
+        Err(error) => return Ok(Err(error)),
     };
+    let offset = (wanted.page.clamp(1, MOST_PAGES) as u64 - 1) * HITS;
+    let wanted = store::Wanted { query, tasks: Vec::new(), limit: HITS, offset };
+    reader.read(move |store| store.search(&wanted)).await.map(Ok)
+}
+
+fn page(wanted: &Wanted, found: &Result<Answer, QueryError>, link: impl Fn(&TaskName) -> Option<String>) -> Markup {
     html! {
         h1 { "Search" }
         form.filter role="search" data-filter action="/search" {
             label.sr for="q" { "Words" }
-            input #q type="search" name="q" value=(wanted.q) placeholder="Words in a row" autofocus autocomplete="off";
+            input #q type="search" name="q" value=(wanted.q) placeholder="Words, \"a phrase\", begin*, -not, column:word" autofocus autocomplete="off";
             noscript { button { "Search" } }
         }
         div #found data-live {
-            @if wanted.q.trim().is_empty() { p.empty { "Type words that stand in a row." } }
-            @else if found.hits.is_empty() { p.empty { "Nothing was found." } }
-            @else {
-                ol.hits { @for hit in &found.hits { (shown(hit, &link)) } }
-                (parts::pager(here, here + usize::from(found.more), address))
+            @match found {
+                Err(error) => p.empty { (error) },
+                Ok(_) if wanted.q.trim().is_empty() => p.empty { "Type words that stand in a row." },
+                Ok(answer) => (hits(wanted, answer, link)),
             }
         }
     }
 }
 
+fn hits(wanted: &Wanted, answer: &Answer, link: impl Fn(&TaskName) -> Option<String>) -> Markup {
+    let here = wanted.page.clamp(1, MOST_PAGES);
+    let address = |page: usize| {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("q", &wanted.q).finish();
+        format!("/search?{query}&page={page}")
+    };
+    let pages = usize::try_from(answer.total.div_ceil(HITS)).unwrap_or(MOST_PAGES).min(MOST_PAGES);
+    html! {
+        p.faint {
+            @if answer.total == 0 { "Nothing was found." } @else {
+                @if answer.is_more { "More than " } (parts::number(answer.total)) " found."
+            }
+            @if answer.behind > 0 { " " (parts::number(answer.behind)) " rows that were published just now may not be in the index yet." }
+        }
+        ol.hits { @for hit in &answer.hits { (shown(hit, &link)) } }
+        (parts::pager(here, pages, address))
+    }
+}
+
 fn shown(hit: &Hit, link: &impl Fn(&TaskName) -> Option<String>) -> Markup {
-    let name = hit.title.as_deref().unwrap_or(hit.task.as_str());
+    let snippets = hit.snippets();
+    let cells = hit.columns.iter().zip(&hit.row.cells);
+    let filled = cells.filter_map(|(name, cell)| Some((name, cell.as_deref().filter(|it| !it.is_empty())?)));
     html! {
         li.card {
-            p.faint { @match link(&hit.task) { Some(link) => a href=(link) { (name) }, None => (name) } }
-            dl.facts { @for (column, text) in &hit.row { dt { (column) } dd { (parts::text(text, MOST_CHARS)) } } }
+            p.faint { @match link(&hit.task) { Some(link) => a href=(link) { (hit.task) }, None => (hit.task) } ", since " (parts::time(Some(hit.first_seen), "")) }
+            dl.facts { @for (column, text) in filled {
+                dt { (column) }
+                dd { @match snippets.iter().find(|(name, _)| name == column) {
+                    Some((_, snippet)) => (marked(snippet)),
+                    None => (parts::text(text, MOST_CHARS)),
+                } }
+            } }
         }
+    }
+}
+
+/// What was found stands out.
+fn marked(snippet: &Snippet) -> Markup {
+    let letters: Vec<char> = snippet.text.chars().collect();
+    let part = |from: usize, to: usize| letters.get(from..to).unwrap_or_default().iter().collect::<String>();
+    let ends = std::iter::once(0).chain(snippet.marks.iter().map(|mark| mark.1));
+    html! {
+        @for (before, (from, to)) in ends.clone().zip(&snippet.marks) { (part(before, *from)) mark { (part(*from, *to)) } }
+        (part(ends.last().unwrap_or(0), letters.len()))
     }
 }

@@ -62,9 +62,9 @@ async fn show(
     let going = web.overview.going();
     let body = html! {
         h1.sr { "Status" }
-        @if sheet.all == 0 { (first_task(&web)) } @else {
-            (filter(&wanted))
-            div #status data-live {
+        (filter(&wanted))
+        div #status data-live {
+            @if sheet.all == 0 { (first_task(&web)) } @else {
                 (counts(&sheet, &wanted))
                 (table(&visitor, &sheet, &going, &wanted))
             }
@@ -131,11 +131,11 @@ fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>,
         @if sheet.found == 0 {
             p.empty #none { "No task is so. " a href="/" { "Show all" } }
         } @else {
-            table.lines #lines {
+            table.cards #lines {
                 caption.sr { "Tasks, worst first" }
                 thead { tr {
                     @for name in ["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"] {
-                        th scope="col" { (name) }
+                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(&name)] scope="col" { (name) }
                     }
                 } }
                 tbody #tasks data-keyed {
@@ -180,16 +180,11 @@ fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress
             td.number data-label="Fails" { (line.fails) }
             td data-label="Cause" { (cause) }
             td.do data-label="Do" {
-                @if !line.advice.is_empty() { (advice(line)) }
+                @if !line.advice.is_empty() { (parts::advice(line)) }
                 span.verbs { (parts::verbs(visitor, line, here)) }
             }
         }
     }
-}
-
-/// Where to go next; the very command to type stands there as well.
-fn advice(line: &Line) -> Markup {
-    html! { a.advice href={ "/task/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
 fn address(wanted: &Wanted) -> String {
@@ -209,9 +204,11 @@ fn address(wanted: &Wanted) -> String {
 /// With no task there is one thing to learn.
 fn first_task(web: &Shared) -> Markup {
     html! {
-        section.card #status data-live {
+        section.card {
             h2 { "No tasks yet" }
             p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
+            p { a.button href="/add" { "Add a task" } }
+            p { "In a terminal:" }
             pre { code { "pieme --config " (web.config.file.display()) " add https://example.org/list" } }
             p { "Or make a folder with a task.toml that holds one line in " code { (web.config.tasks.display()) } ":" }
             pre { code { "url = \"https://example.org/list\"" } }

@@ -33,6 +33,9 @@ pub enum Trouble {
     NoTask(String),
     #[error("there is no such run of `{0}`, or it is not kept any longer")]
     NoRun(TaskName),
+    /// Not understood, or not possible, and why.
+    #[error("{0}")]
+    Bad(String),
     /// Understood, and not done.
     #[error("{0}")]
     Refused(String),
@@ -51,6 +54,7 @@ impl Trouble {
             Trouble::ForeignHost | Trouble::ForeignOrigin | Trouble::NoToken => StatusCode::FORBIDDEN,
             Trouble::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Trouble::NoPage | Trouble::NoTask(_) | Trouble::NoRun(_) => StatusCode::NOT_FOUND,
+            Trouble::Bad(_) => StatusCode::BAD_REQUEST,
             Trouble::Refused(_) => StatusCode::CONFLICT,
             Trouble::TooFast(_) => StatusCode::TOO_MANY_REQUESTS,
             Trouble::Store(_) => StatusCode::SERVICE_UNAVAILABLE,

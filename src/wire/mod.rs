@@ -16,9 +16,11 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::model::{
-    KeptPage, Mended, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Table, Task, TaskName, TraceLine,
-    ValueColumn, Verdict,
+    KeptPage, Mended, Missed, PageMeta, PastRun, RobotsTxt, Row, RunId, Script, Stepped, Table, Task, TaskName,
+    TraceLine, ValueColumn, Verdict,
 };
+
+use crate::study::{self, Question};
 
 pub use socket::{Inlet, Outlet};
 
@@ -62,8 +64,21 @@ pub struct Assignment {
     pub past: Vec<PastRun>,
     /// Whoever the child must not outlive.
     pub parent_pid: u32,
-    /// No run, but the list to be found again on this page. The frame's raw bytes are the page and then the samples.
-    pub mend: Option<Mend>,
+    /// No run, but a walk that waits after every step for [`Answer::Step`].
+    #[serde(default)]
+    pub stepwise: bool,
+    /// No run, but something to be found out about a page that was kept; nothing is fetched.
+    pub still: Option<Still>,
+}
+
+/// What is to be found out about a kept page. The frame's raw bytes begin with the page, compressed as it was sent.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Still {
+    /// The list, after a redesign. The samples stand behind the page.
+    Mend(Mend),
+    /// What a person wants to know.
+    Study(Box<Question>),
 }
 
 /// By what a list is found again after a redesign.
@@ -157,8 +172,15 @@ pub enum Message {
         host: String,
         port: u16,
     },
-    /// The answer to [`Assignment::mend`]; the frame's raw bytes are the page as it was sent, where it is not too large.
+    /// How a walk stands that waits after every step; the frame's raw bytes are its page, compressed with zstd, where it is not
+    /// too large.
+    Stepped(Stepped),
+    /// The answer to [`Still::Mend`]; the frame's raw bytes are the page as it was sent, where it is not too large.
     Mended(Mended),
+    /// The answer to [`Still::Study`].
+    Studied {
+        answer: study::Answer,
+    },
     /// The last message. Without it the run has crashed.
     End(Verdict),
 }
@@ -182,6 +204,10 @@ pub enum Answer {
     Missed {
         question: u64,
         why: Missed,
+    },
+    /// What a walk that waits is to do next.
+    Step {
+        forward: bool,
     },
 }
 

@@ -6,14 +6,11 @@ use crate::induce::repair::{as_named, doubt, repair};
 use crate::induce::{Candidate, Template};
 use crate::model::{Mended, Proposed, Table};
 use crate::page::{Tree, charset};
-use crate::wire::{Assignment, MAX_FRAME, Mend, Message};
+use crate::study::tree;
+use crate::wire::{Assignment, Mend, Message};
 
 use super::report_with;
-
-/// Bytes that a stored page may unpack to: it was within the task's limit when it was fetched.
-const MAX_UNPACKED: usize = 64 << 20;
-/// A page above this does not go back in one frame, together with what was found on it.
-const MAX_BODY: usize = MAX_FRAME / 2;
+use super::study::{MAX_BODY, MAX_UNPACKED};
 
 /// Says what was found, and the page as it was sent; nothing where there is nothing to find it by.
 pub fn run(assignment: &Assignment, mend: &Mend, raw: &[u8]) {
@@ -30,9 +27,9 @@ pub fn run(assignment: &Assignment, mend: &Mend, raw: &[u8]) {
 fn look(assignment: &Assignment, mend: &Mend, raw: &[u8]) -> Option<(Mended, Vec<u8>)> {
     let (packed, mut samples) = raw.split_at_checked(mend.page_bytes)?;
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
-    let said = mend.page.header("content-type").and_then(charset::from_content_type);
-    let told = Some(assignment.task.fetch.charset.as_str()).filter(|&it| it != "auto");
-    let page = Tree::parse(&charset::decode(&body, told.or(said)).text);
+    let charset_key = assignment.task.fetch.charset.as_str();
+    let told = Some(charset_key).filter(|&it| it != "auto");
+    let page = tree(charset_key, &mend.page, &body);
     // What was published is made of what the template reads: whoever labels works that out.
     if !Shape::new(&assignment.task.columns).is_ok_and(|shape| shape.is_plain()) {
         return None;
@@ -70,6 +67,7 @@ fn proposed(candidate: Candidate) -> Proposed {
         method: candidate.method.to_owned(),
         score: candidate.score,
         names: shown.collect(),
+        places: candidate.places.iter().map(|place| (place.start, place.stop)).collect(),
         template: candidate.template.to_json(),
         table: candidate.table,
     }

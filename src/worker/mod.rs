@@ -10,6 +10,8 @@ mod door;
 mod parent;
 mod outbox;
 mod mend;
+mod step;
+mod study;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -23,7 +25,7 @@ use crate::judge::{self, Learning, Seen};
 use crate::model::{Failure, Missed, Verdict};
 use crate::robot::{self, Order, Seat};
 use crate::seal;
-use crate::wire::{self, Answer, Assignment, Inlet, Message};
+use crate::wire::{self, Answer, Assignment, Inlet, Message, Still};
 
 use door::ParentDoor;
 use harvest::Harvest;
@@ -37,7 +39,7 @@ pub fn main() -> ExitCode {
     seal::early();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
     let mut inlet = Inlet::new(stdin);
-    let (assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
+    let (mut assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
         Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
@@ -54,15 +56,26 @@ pub fn main() -> ExitCode {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
-    if let Some(what) = &assignment.mend {
-        mend::run(&assignment, what, &raw);
-        return ExitCode::SUCCESS;
+    match assignment.still.take() {
+        None => {}
+        Some(Still::Mend(what)) => {
+            mend::run(&assignment, &what, &raw);
+            return ExitCode::SUCCESS;
+        }
+        Some(Still::Study(question)) => {
+            study::run(*question, &raw);
+            return ExitCode::SUCCESS;
+        }
     }
     drop(raw);
     outbox::keep_going();
     let door = ParentDoor::default();
-    let answers = listen(inlet, door.clone());
-    let verdict = run(&runtime, &assignment, Parent::new(&assignment, door, answers));
+    let (answers, words) = listen(inlet, door.clone());
+    let parent = Parent::new(&assignment, door, answers);
+    let verdict = match assignment.stepwise {
+        true => step::run(&runtime, &assignment, parent, words),
+        false => run(&runtime, &assignment, parent),
+    };
     report(&Message::End(verdict));
     ExitCode::SUCCESS
 }
@@ -74,16 +87,7 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let order = Order {
-        task: &assignment.task,
-        script: &assignment.script,
-        secrets: &assignment.secrets.0,
-        files: &assignment.files,
-        cookies: assignment.cookies.as_deref(),
-        deadline,
-        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
-    };
-    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order, &mut harvest));
+    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order(assignment, deadline), &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
@@ -107,6 +111,18 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
     verdict
+}
+
+fn order(assignment: &Assignment, deadline: Instant) -> Order<'_> {
+    Order {
+        task: &assignment.task,
+        script: &assignment.script,
+        secrets: &assignment.secrets.0,
+        files: &assignment.files,
+        cookies: assignment.cookies.as_deref(),
+        deadline,
+        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
+    }
 }
 
 fn seen(harvest: &Harvest, confirmed: bool) -> Seen {
@@ -136,9 +152,13 @@ fn report_with(message: &Message, raw: &[u8]) {
 /// What the parent answers, with the raw bytes that go with it.
 type Answers = mpsc::UnboundedReceiver<(Answer, Vec<u8>)>;
 
+/// What a walk that waits is told: forward, or back.
+type Words = mpsc::UnboundedReceiver<bool>;
+
 /// The parent holds the other end of stdin for as long as it lives: its end is ours.
-fn listen(mut inlet: Inlet, door: ParentDoor) -> Answers {
+fn listen(mut inlet: Inlet, door: ParentDoor) -> (Answers, Words) {
     let (send, answers) = mpsc::unbounded_channel();
+    let (tell, words) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         while let Ok(Some((answer, raw))) = wire::read::<Answer>(&mut inlet) {
             match answer {
@@ -147,11 +167,12 @@ fn listen(mut inlet: Inlet, door: ParentDoor) -> Answers {
                     door.answered(question, inlet.connection().ok_or_else(lost));
                 }
                 Answer::Missed { question, why } => door.answered(question, Err(why)),
+                Answer::Step { forward } => drop(tell.send(forward)),
                 // Nobody waits for an answer any more when the walk is over.
                 answer => drop(send.send((answer, raw))),
             }
         }
         std::process::exit(1);
     });
-    answers
+    (answers, words)
 }

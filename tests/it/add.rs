@@ -56,7 +56,11 @@ fn who_gives_up_leaves_nothing_behind() {
     let (missing, no_list) = (stage.url("/bad/404"), stage.url("/bad/nolist"));
     for (words, code, sentence) in [
         (vec!["add", "ftp://example.org/"], 2, "must begin with http"),
-        (vec!["add", "http://127.0.0.1:1/x", "--yes"], 78, "set --allow-private if that is meant"),
+        (
+            vec!["add", "http://127.0.0.1:1/x", "--yes"],
+            78,
+            "allow private addresses if that is meant (--allow-private)",
+        ),
         (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made"),
         (vec!["add", &no_list, "--yes", "--allow-private"], 1, "there is no list on that page"),
         (vec!["add", "http://127.0.0.1:1/x", "--yes", "--every", "often"], 2, "write 30m, 6h or 1d"),

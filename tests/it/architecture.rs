@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("induce", &["model", "page"]),
     ("normalise", &["model"]),
     ("extract", &["model", "page", "induce"]),
+    ("study", &["model", "page", "induce", "normalise", "extract"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
     ("robot", &["model", "page", "guard"]),
@@ -23,20 +24,28 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // go somewhere.
     ("taskdir", &["model", "due", "induce", "extract", "robot", "alert"]),
     ("config", &["model", "alert", "taskdir"]),
-    ("wire", &["model"]),
+    // What a person asks of a page, and the answer, cross it as they are.
+    ("wire", &["model", "study"]),
     ("store", &["model"]),
     // It writes the store's rows, and has the store make SQLite files.
     ("export", &["model", "store"]),
     ("seal", &["model"]),
-    ("worker", &["model", "seal", "page", "induce", "normalise", "extract", "judge", "robot", "wire"]),
-    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told.
-    ("daemon", &["model", "due", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
-    ("supervise", &["model", "page", "induce", "normalise", "extract", "config", "store", "taskdir"]),
+    // A walk step by step, as the terminal and a sealed process do it.
+    ("stepwise", &["model", "page", "induce", "extract", "robot"]),
+    (
+        "worker",
+        &["model", "seal", "page", "induce", "normalise", "extract", "study", "judge", "robot", "wire", "stepwise"],
+    ),
+    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
+    // about pages it passes on.
+    ("daemon", &["model", "due", "study", "judge", "config", "taskdir", "wire", "store", "guard", "alert"]),
+    ("supervise", &["model", "page", "induce", "study", "config", "store", "taskdir"]),
     // One line a task, the values of rows: the same in the terminal and in the browser.
     ("show", &["model", "normalise", "judge", "config", "taskdir", "store", "daemon"]),
     ("practice", &[]),
     // In the daemon's process: it asks the daemon for what the control socket can be asked for, and reads by itself.
-    ("web", &["model", "judge", "config", "taskdir", "store", "daemon", "show"]),
+    // What a person says of a page it passes on as it is.
+    ("web", &["model", "judge", "study", "config", "taskdir", "store", "daemon", "supervise", "show"]),
     (
         "cli",
         &[
@@ -45,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "induce",
             "normalise",
             "extract",
+            "study",
             "judge",
             "robot",
             "draft",
@@ -56,6 +66,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "daemon",
             "seal",
             "supervise",
+            "stepwise",
             "show",
             "practice",
             // The password is set here; the service is started here, with the dashboard as its front.

@@ -31,6 +31,7 @@ mod search;
 mod status;
 mod step;
 mod store;
+mod study;
 mod taskdir;
 mod trouble;
 mod typed;

@@ -141,8 +141,12 @@ impl Stage {
         pid
     }
 
+    pub fn daemon_pid(&self) -> u32 {
+        self.daemon.as_ref().expect("a daemon runs").id()
+    }
+
     pub fn signal_daemon(&self, signal: &str) {
-        signal_process(self.daemon.as_ref().expect("a daemon runs").id(), signal);
+        signal_process(self.daemon_pid(), signal);
     }
 
     /// Waits for the daemon's end and gives its exit code; none when a signal ended it.

@@ -65,12 +65,12 @@ pub fn ask(config: &Config, proposal: &mut Proposal, folder: &TaskFolder) -> Res
     at_terminal()?;
     let began = Instant::now();
     keys::forget_typed();
-    out::say(format!("{}: {}", folder.name, out::cell(proposal.page.url.as_str(), 200)));
+    out::say(format!("{}: {}", folder.name, out::cell(proposal.study.known.page.url.as_str(), 200)));
     // The candidate that was touched last is what Enter takes.
-    let mut at = proposal.said.finish.candidate.min(proposal.candidates.len() - 1);
+    let mut at = proposal.proposal.said.finish.candidate.min(proposal.proposal.candidates.len() - 1);
     show(proposal, at);
     loop {
-        let most = proposal.candidates.len();
+        let most = proposal.proposal.candidates.len();
         let key = pressed(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
         let Some(wish) = wish(key) else {
             out::note("This key means nothing here; ? shows those that do.");
@@ -78,7 +78,7 @@ pub fn ask(config: &Config, proposal: &mut Proposal, folder: &TaskFolder) -> Res
         };
         let spent = || Some(began.elapsed().as_secs_f64());
         match wish {
-            Wish::Take if proposal.repairs => {
+            Wish::Take if proposal.proposal.repairs => {
                 let names = proposal.names(at);
                 return Ok(Answer::Chosen(Choice { pick: at, names, seconds: spent() }));
             }
@@ -90,9 +90,9 @@ pub fn ask(config: &Config, proposal: &mut Proposal, folder: &TaskFolder) -> Res
             Wish::Skip => return Ok(Answer::Skipped),
             Wish::Empty => return Ok(Answer::Empty),
             Wish::Help => out::say(ALL_KEYS),
-            Wish::Undo if proposal.said.finish.adjust.is_empty() => return Ok(Answer::Undo),
-            Wish::Undo => changed(proposal.adjust(folder, at, None), proposal, at),
-            Wish::Adjust(step) => changed(proposal.adjust(folder, at, Some(step)), proposal, at),
+            Wish::Undo if proposal.proposal.said.finish.adjust.is_empty() => return Ok(Answer::Undo),
+            Wish::Undo => changed(proposal.adjust(at, None), proposal, at),
+            Wish::Adjust(step) => changed(proposal.adjust(at, Some(step)), proposal, at),
             Wish::Show(number) if (1..=most).contains(&number) => {
                 at = number - 1;
                 show(proposal, at);
@@ -141,14 +141,14 @@ fn changed<E: std::fmt::Display>(done: Result<(), E>, proposal: &Proposal, at: u
 }
 
 fn show(proposal: &Proposal, place: usize) {
-    let candidate = &proposal.candidates[place];
+    let candidate = &proposal.proposal.candidates[place];
     let now = format!("{} rows now ({})", candidate.table.rows.len(), candidate.method);
     let new = format!("{now}\n{}", sample(&candidate.table, &proposal.names(place)));
-    let Some(good) = &proposal.last_good else { return out::say(new) };
+    let Some(good) = &proposal.study.known.good else { return out::say(new) };
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
     let old = format!("{} rows before\n{}", good.rows.len(), sample(good, &names));
     out::say(beside(&old, &new, out::terminal_width().unwrap_or(80)));
-    if let Some(doubt) = proposal.doubt.as_ref().filter(|_| place == 0) {
+    if let Some(doubt) = proposal.proposal.doubt.as_ref().filter(|_| place == 0) {
         out::say(format!("Look twice: {}.", out::cell(doubt, 200)));
     }
 }
@@ -162,7 +162,7 @@ fn ask_names(proposal: &Proposal, pick: usize, each: bool) -> Result<Choice, Com
     if !each && !wants_to_name(&question)? {
         return Ok(Choice { pick, names, seconds: None });
     }
-    let candidate = &proposal.candidates[pick];
+    let candidate = &proposal.proposal.candidates[pick];
     out::say("Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.");
     for (column, name) in names.iter_mut().enumerate() {
         let mut values: Vec<&str> =

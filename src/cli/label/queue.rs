@@ -1,10 +1,9 @@
 //! All tasks that wait for a person, worst first, one after the other.
 
 use crate::config::Config;
-use crate::model::{Outcome, Quarantine, TaskName, Verdict};
+use crate::model::TaskName;
 use crate::store::Resort;
 use crate::supervise;
-use crate::taskdir;
 
 use super::super::resort::resort;
 use super::super::{Complaint, Done, exit, out, reader, task_folder};
@@ -12,7 +11,7 @@ use super::ask::{Answer, ask};
 use super::{Args, accept, proposed, rightly_empty};
 
 pub fn run(config: &Config, args: &Args) -> Done {
-    let waiting = waiting(config)?;
+    let waiting = supervise::waiting(&reader(config)?)?;
     if args.json {
         out::json(&serde_json::json!({ "waiting": waiting }));
         return Ok(exit::DONE);
@@ -66,22 +65,7 @@ fn one(config: &Config, args: &Args, name: &TaskName) -> Result<Answer, Complain
 fn undo(config: &Config, name: &TaskName) -> Result<(), Complaint> {
     let folder = task_folder(config, name)?;
     resort(config, name, Resort::RollBack)?;
-    taskdir::bring_back(&folder.dir).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?;
+    supervise::undo(&folder)?;
     out::note(format!("{name}: undone"));
     Ok(())
-}
-
-/// Worst first: what was published and is not any more, then what never was, then what only wants a yes.
-fn waiting(config: &Config) -> Result<Vec<TaskName>, Complaint> {
-    let urgency = |verdict: &Verdict| match verdict.outcome {
-        Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns) => Some(0),
-        Outcome::Quarantined(Quarantine::Provisional) => Some(1),
-        Outcome::Published(_) if verdict.provisional => Some(2),
-        Outcome::Quarantined(Quarantine::Rows) | Outcome::Published(_) | Outcome::Empty(_) | Outcome::Failed(_) => None,
-    };
-    let tasks = reader(config)?.tasks()?.into_iter().filter(|row| !row.removed);
-    let mut waiting: Vec<(u8, TaskName)> =
-        tasks.filter_map(|row| Some((urgency(&row.last_run?.verdict)?, row.name))).collect();
-    waiting.sort();
-    Ok(waiting.into_iter().map(|(_, name)| name).collect())
 }

@@ -1,34 +1,19 @@
 //! What is shown of a step and of the page it leads to.
 
-use serde_json::{Value, json};
 use url::Url;
 
 use super::Walk;
 use crate::cli::out;
-use crate::model::{Page, TaskName};
+use crate::model::TaskName;
 use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{form, link};
+use crate::stepwise::{telling, title};
 
 const LINE: usize = 200;
-/// Of a page's text, enough to know it by.
+/// Columns of the terminal for the beginning of a page's text.
 const EXCERPT: usize = 400;
 const LISTED: usize = 200;
-
-/// Headers that say something about why a page is as it is.
-const TELLING: &[&str] = &[
-    "content-type",
-    "content-language",
-    "last-modified",
-    "etag",
-    "expires",
-    "retry-after",
-    "www-authenticate",
-    "location",
-    "server",
-    "x-robots-tag",
-    "cf-mitigated",
-];
 
 pub fn head(walk: &Walk<'_>, name: &TaskName) {
     let all = walk.stepper.steps().len();
@@ -60,7 +45,7 @@ pub fn step(walk: &Walk<'_>, index: usize) {
     }
     drop(watch);
     // What was set for the first time stands in the trace.
-    for (name, before, after) in changes(walk) {
+    for (name, before, after) in walk.changes() {
         if let Some(before) = before {
             out::say(format!("  {name} was {}, is {}", out::cell(&before, 60), out::cell(&after, 60)));
         }
@@ -83,7 +68,7 @@ pub fn page(walk: &Walk<'_>) {
         out::say(format!("          {name}: {}", out::cell(value, 120)));
     }
     out::say(format!("  title   {}", out::cell(&walk.stepper.blank(&title(tree)), LINE)));
-    out::say(format!("  text    {}", out::cell(&excerpt(walk, tree), EXCERPT)));
+    out::say(format!("  text    {}", out::cell(&walk.excerpt(tree), EXCERPT)));
     out::say(format!("  rows    {}", rows_here(walk, tree)));
 }
 
@@ -151,50 +136,6 @@ pub fn variables(walk: &Walk<'_>) {
     for (name, value) in all {
         out::say(format!("  {name} = {}", out::cell(&value, LINE)));
     }
-}
-
-pub fn as_json(walk: &Walk<'_>, index: usize) -> Value {
-    let watch = walk.seen.borrow();
-    let page = walk.stepper.page().zip(walk.stepper.tree()).map(|(page, tree)| {
-        let headers: serde_json::Map<String, Value> = telling(&page).map(|(name, value)| (name.to_owned(), json!(value))).collect();
-        json!({
-            "url": page.meta.url, "status": page.meta.status, "bytes": page.body.len(), "elapsed_ms": page.meta.elapsed_ms,
-            "headers": headers, "title": walk.stepper.blank(&title(tree)), "text": excerpt(walk, tree),
-            "rows": watch.on(tree).map(|(rows, _)| rows), "similarity": watch.on(tree).map(|(_, similarity)| similarity),
-        })
-    });
-    let set: serde_json::Map<String, Value> =
-        changes(walk).into_iter().map(|(name, _, after)| (name, json!(after))).collect();
-    let failed = walk.trouble.as_ref().map(|trouble| json!({ "cause": trouble.cause, "sentence": trouble.sentence }));
-    json!({
-        "step": index + 1, "verb": walk.stepper.steps()[index].verb(), "implied": walk.stepper.is_implied(index),
-        "source": walk.source(index), "ok": failed.is_none(), "failed": failed, "trace": watch.trace, "set": set,
-        "variables": walk.stepper.variables(), "page": page, "new_rows": watch.new_rows, "rows": watch.rows,
-    })
-}
-
-/// Variables that the step has set: before and after.
-fn changes(walk: &Walk<'_>) -> Vec<(String, Option<String>, String)> {
-    let watch = walk.seen.borrow();
-    let now = walk.stepper.variables().into_iter();
-    let changed = now.filter(|(name, after)| watch.variables.get(name) != Some(after));
-    changed.map(|(name, after)| (name.clone(), watch.variables.get(&name).cloned(), after)).collect()
-}
-
-fn telling(page: &Page) -> impl Iterator<Item = (&str, &str)> {
-    page.meta
-        .headers
-        .iter()
-        .filter(|(name, _)| TELLING.contains(&name.as_str()))
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-}
-
-fn title(tree: &Tree) -> String {
-    tree.elements("title").next().map(|node| collapse(&tree.text(node))).unwrap_or_default()
-}
-
-fn excerpt(walk: &Walk<'_>, tree: &Tree) -> String {
-    walk.stepper.blank(&tree.text(tree.root())).chars().take(EXCERPT).collect()
 }
 
 fn rows_here(walk: &Walk<'_>, tree: &Tree) -> String {

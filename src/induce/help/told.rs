@@ -169,6 +169,7 @@ impl<'a, 't> Told<'a, 't> {
         }
         let Some(mut whole) = whole else { return };
         rows.sort_by_key(|(place, _)| *place);
+        whole.places = rows.iter().map(|(place, _)| *place).collect();
         let columns: Vec<String> = whole.template.columns().iter().map(|column| column.name.clone()).collect();
         let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
         rows.iter_mut().for_each(|row| row.cells.resize(columns.len(), None));
@@ -199,7 +200,7 @@ impl<'a, 't> Told<'a, 't> {
     /// What was done to one of the candidates: the rows first, then the columns.
     fn finish(&self, taught: &mut [Taught], further: &[View<'_>]) -> Result<(), HelpError> {
         let wanted = &self.help.finish;
-        let (most, given) = (taught.len(), wanted.candidate + 1);
+        let (most, given) = (taught.len(), wanted.candidate.saturating_add(1));
         let it = taught.get_mut(wanted.candidate).ok_or(HelpError::NoCandidate { given, most })?;
         if !wanted.adjust.is_empty() {
             let not_possible = |step: Adjust| HelpError::NotPossible(given, step.done());

@@ -62,7 +62,7 @@ fn step(
     collected.trace_lines += prune_traces(transaction, task, if gone { 0 } else { keep.traces }, at_once)?;
     let after = count_pages(transaction, task)?;
     collected.generations = generations;
-    collected.changes = prune_changes(transaction, task, gone, at_once, now)?;
+    collected.changes = prune_changes(transaction, task, (keep, gone), at_once, now)?;
     (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
     Ok(collected)
 }
@@ -120,43 +120,54 @@ fn prune_runs(
     Ok(collected)
 }
 
-/// Changes that are older than the task's history, the oldest first, with their records; all of a task that is long gone.
+/// Changes that are older than the task's history, or beyond its records, the oldest first; all of a task that is long gone.
 fn prune_changes(
     connection: &Connection,
     task: &TaskName,
-    gone: bool,
+    (keep, gone): (Keep, bool),
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
-    let kept: Option<i64> = connection
-        .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
-        .query_row([task.as_str()], |row| row.get(0))
-        .optional()?
-        .flatten();
-    let kept = kept.map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs()));
-    let oldest = if gone { now } else { long_before(now, kept) };
-    let old = "SELECT id FROM _change WHERE task = ?1 AND at < ?2 ORDER BY id LIMIT 1";
+    let oldest = if gone { now } else { long_before(now, history_of(connection, task)?) };
+    let beyond = newest_beyond(connection, task, keep.history_records)?;
     let mut removed = 0;
     for _ in 0..at_once {
         let change: Option<i64> = connection
-            .prepare_cached(old)?
-            .query_row(params![task.as_str(), stamp::text(oldest)], |row| row.get(0))
+            .prepare_cached("SELECT id FROM _change WHERE task = ?1 AND (at < ?2 OR id <= ?3) ORDER BY id LIMIT 1")?
+            .query_row(params![task.as_str(), stamp::text(oldest), beyond], |row| row.get(0))
             .optional()?;
         let Some(change) = change else { break };
+        // One publication may have changed a hundred thousand records: then the rest is left to the next step.
         let records = "DELETE FROM _changed_record WHERE id IN
                            (SELECT id FROM _changed_record WHERE change = ?1 ORDER BY id LIMIT ?2)";
-        let records = connection.prepare_cached(records)?.execute(params![change, RECORDS_A_STEP])? as u64;
-        removed += records;
-        // One publication may have changed a hundred thousand records.
-        if records == u64::from(RECORDS_A_STEP) {
-            if at_once == u32::MAX {
-                continue;
-            }
+        let most = if at_once == u32::MAX { u32::MAX } else { RECORDS_A_STEP };
+        let records = connection.prepare_cached(records)?.execute(params![change, most])?;
+        removed += records as u64;
+        if records as u64 >= u64::from(RECORDS_A_STEP) && most == RECORDS_A_STEP {
             break;
         }
         removed += connection.prepare_cached("DELETE FROM _change WHERE id = ?1")?.execute([change])? as u64;
     }
     Ok(removed)
+}
+
+/// How long a task's history is kept.
+fn history_of(connection: &Connection, task: &TaskName) -> Result<Span, StoreError> {
+    let kept: Option<Option<i64>> = connection
+        .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(kept.flatten().map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs())))
+}
+
+/// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
+fn newest_beyond(connection: &Connection, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT max(id) FROM (
+                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
+                   FROM _change WHERE task = ?1 AND added IS NOT NULL AND unlisted IS NULL)
+               WHERE so_far > ?2 AND id < newest";
+    let records = i64::try_from(records).unwrap_or(i64::MAX);
+    Ok(connection.prepare_cached(sql)?.query_row(params![task.as_str(), records], |row| row.get(0))?)
 }
 
 /// The traces of all runs but the newest.

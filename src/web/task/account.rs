@@ -24,8 +24,8 @@ fn similarity(account: &Account) -> Markup {
             Some(value) => p { (two(value)) ", and " (two(similarity.wanted)) " is wanted: the least of its parts." },
         }
         @if !similarity.parts.is_empty() {
-            table.narrow-table {
-                thead { tr { @for name in ["Part", "Now", "Line", ""] { th scope="col" { @if name.is_empty() { span.sr { "What it says" } } @else { (name) } } } } }
+            table {
+                thead { tr { @for name in ["Part", "Now", "Line", ""] { th.number[["Now", "Line"].contains(&name)] scope="col" { @if name.is_empty() { span.sr { "What it says" } } @else { (name) } } } } }
                 tbody { @for part in &similarity.parts { tr.off[part.is_off] {
                     th scope="row" { (part.name) }
                     td.number { (part.value.map_or("–".to_owned(), two)) }

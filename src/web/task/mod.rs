@@ -3,11 +3,13 @@
 mod rows;
 mod sheet;
 mod aside;
+mod changes;
 mod runs;
 mod run;
 mod account;
 mod source;
 mod files;
+mod step;
 
 use axum::extract::Path;
 use axum::response::Html;
@@ -24,12 +26,22 @@ use super::verbs::task_name;
 use super::{Shared, parts};
 
 pub use sheet::sheet;
+pub use step::Walks;
 
 pub fn routes() -> Vec<Route> {
-    [rows::routes(), aside::routes(), runs::routes(), run::routes(), source::routes(), files::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        rows::routes(),
+        aside::routes(),
+        changes::routes(),
+        runs::routes(),
+        run::routes(),
+        source::routes(),
+        files::routes(),
+        step::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The sides of a task: what they are called, and where they are below its address.
@@ -37,15 +49,19 @@ pub fn routes() -> Vec<Route> {
 pub enum Side {
     Rows,
     Aside,
+    Changes,
     Runs,
     Files,
+    Step,
 }
 
 const SIDES: &[(Side, &str, &str)] = &[
     (Side::Rows, "", "Rows"),
     (Side::Aside, "/aside", "Kept aside"),
+    (Side::Changes, "/changes", "Changes"),
     (Side::Runs, "/runs", "Runs"),
     (Side::Files, "/files", "Files"),
+    (Side::Step, "/step", "Step through"),
 ];
 
 /// The task that an address names, as it stands now.
@@ -101,7 +117,7 @@ fn facts(line: &Line) -> Markup {
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
-            @if !line.advice.is_empty() { dt { "Do" } dd { code { (line.advice) } } }
+            @if !line.advice.is_empty() { dt { "Do" } dd { (parts::advice(line)) } }
         }
     }
 }

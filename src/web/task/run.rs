@@ -61,7 +61,7 @@ async fn show(
 fn head(seen: &Seen) -> Markup {
     let start = &seen.run.start;
     html! {
-        h2 { "Run of " (parts::time(Some(start.started_at), "")) }
+        h2 { "Run of " time datetime=(start.started_at.to_rfc3339()) data-style="whole" { (start.started_at.format("%Y-%m-%d %H:%M:%S UTC")) } }
         dl.facts {
             dt { "Id" } dd { code { (start.run) } }
             dt { "Why" } dd { (start.trigger.word()) }
@@ -81,14 +81,14 @@ fn trace(lines: &[TraceLine]) -> Markup {
     html! {
         h2 { "Steps" }
         @if lines.is_empty() { p.empty { "What its robot did is not kept any longer." } } @else {
-            table.trace {
+            table.cards {
                 caption.sr { "What the robot did" }
                 thead { tr { @for name in ["Step", "Verb", "What happened", "At"] { th scope="col" { (name) } } } }
                 tbody { @for line in lines { tr {
-                    td.number { @if line.step > 0 { (line.step) } }
-                    td { (line.verb) }
-                    td { (line.text) }
-                    td { time datetime=(line.at.to_rfc3339()) data-style="whole" { (line.at.format("%H:%M:%S")) } }
+                    td.number data-label="Step" { @if line.step > 0 { (line.step) } }
+                    td data-label="Verb" { (line.verb) }
+                    td.wide { (line.text) }
+                    td data-label="At" { time datetime=(line.at.to_rfc3339()) data-style="whole" { (line.at.format("%H:%M:%S")) } }
                 } } }
             }
         }
@@ -101,14 +101,14 @@ fn pages(task: &TaskName, run: RunId, pages: &[PageMeta]) -> Markup {
         @if pages.is_empty() {
             p.empty { "Pages are kept of the last good run and of the last ones that were not published." }
         } @else {
-            table.trace {
+            table.cards {
                 caption.sr { "Pages as they were seen" }
                 thead { tr { @for name in ["Page", "Answer", "Took", "Address"] { th scope="col" { (name) } } } }
                 tbody { @for (at, meta) in pages.iter().enumerate() { tr {
                     th scope="row" { a href=(address(task, &format!("/run/{run}/page/{}", at + 1))) { "Page " (at + 1) } }
-                    td.number { (meta.status) }
-                    td.number { (parts::number(meta.elapsed_ms)) " ms" }
-                    td { (meta.url) @if let Some(name) = &meta.saved_as { ", saved as " (name) } }
+                    td.number data-label="Answer" { (meta.status) }
+                    td.number data-label="Took" { (parts::number(meta.elapsed_ms)) " ms" }
+                    td.wide { (meta.url) @if let Some(name) = &meta.saved_as { ", saved as " (name) } }
                 } } }
             }
         }

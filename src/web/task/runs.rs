@@ -78,9 +78,9 @@ fn points(runs: &[RunRow], value: impl Fn(&RunRow) -> Option<f64>) -> Points {
 
 fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
     html! {
-        table.runs {
+        table.cards {
             caption.sr { "Runs, newest first" }
-            thead { tr { @for name in ["Started", "Outcome", "Rows", "Sim", "Took", "Why", "What happened"] { th scope="col" { (name) } } } }
+            thead { tr { @for name in ["Started", "Outcome", "Rows", "Sim", "Took", "Why", "What happened"] { th.number[["Rows", "Sim"].contains(&name)] scope="col" { (name) } } } }
             tbody #run-list data-keyed {
                 @for run in runs {
                     tr id={ "run-" (run.start.run) } {
@@ -88,12 +88,12 @@ fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
                         @match &run.end {
                             None => { td colspan="5" { "under way" } td {} },
                             Some((ended, verdict)) => {
-                                td { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" }
-                                td.number { (parts::number(verdict.rows)) }
-                                td.number { (parts::similarity(verdict.similarity)) }
-                                td { (short(*ended - run.start.started_at)) }
-                                td { (run.start.trigger.word()) }
-                                td.sentence { (verdict.sentence) }
+                                td data-label="Outcome" { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" }
+                                td.number data-label="Rows" { (parts::number(verdict.rows)) }
+                                td.number data-label="Sim" { (parts::similarity(verdict.similarity)) }
+                                td data-label="Took" { (short(*ended - run.start.started_at)) }
+                                td data-label="Why" { (run.start.trigger.word()) }
+                                td.wide { (verdict.sentence) }
                             },
                         }
                     }

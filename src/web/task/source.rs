@@ -53,12 +53,17 @@ async fn source(
     headers: HeaderMap,
     Path((name, run, number)): Path<(String, String, usize)>,
 ) -> Result<Response, Trouble> {
+    let (_, meta, packed) = kept(&web, &task_name(&name)?, &run, number).await?;
+    as_text(&headers, packed, charset(&meta))
+}
+
+/// A compressed page of a stranger, for a frame that shows it as plain text.
+pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, Trouble> {
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !takes.split(',').any(|it| it.trim().split(';').next() == Some("zstd")) {
         return Err(Trouble::Refused("this browser cannot unpack kept pages (zstd); pieme log shows them".to_owned()));
     }
-    let (_, meta, packed) = kept(&web, &task_name(&name)?, &run, number).await?;
-    let kind = format!("text/plain; charset={}", charset(&meta));
+    let kind = format!("text/plain; charset={charset}");
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
     let headers = [
         (header::CONTENT_TYPE, kind),

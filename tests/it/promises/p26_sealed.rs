@@ -204,7 +204,8 @@ fn assignment() -> Assignment {
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
-        mend: None,
+        stepwise: false,
+        still: None,
     }
 }
 

@@ -28,7 +28,7 @@ impl Scene {
     }
 
     /// What would go, then what went: the same, and then nothing more.
-    fn collect(&mut self, now: DateTime<Utc>) -> Collected {
+    pub(super) fn collect(&mut self, now: DateTime<Utc>) -> Collected {
         let task = self.task.clone();
         let would = self.store.would_collect(&task, now).expect("said");
         assert_eq!(self.store.would_collect(&task, now).expect("said"), would, "a dry run changes nothing");

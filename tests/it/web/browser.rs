@@ -171,6 +171,34 @@ impl Browser {
         }
     }
 
+    /// Does something in the page's frame, which has no origin and so is a target of its own. What is clicked there is clicked by
+    /// the frame's own coordinates.
+    pub fn in_frame<T>(&mut self, work: impl FnOnce(&mut Browser) -> T) -> T {
+        let targets = self.call("Target.getTargets", json!({}))["targetInfos"].clone();
+        let is_frame = |it: &&Value| it["type"] == "iframe";
+        let frame = targets.as_array().into_iter().flatten().find(is_frame).expect("a frame")["targetId"].clone();
+        let attached = self.call("Target.attachToTarget", json!({ "targetId": frame, "flatten": true }));
+        let page = std::mem::replace(&mut self.session, attached["sessionId"].as_str().expect("a session").to_owned());
+        let done = work(self);
+        let order = json!({ "sessionId": std::mem::replace(&mut self.session, page) });
+        self.call("Target.detachFromTarget", order);
+        done
+    }
+
+    /// Presses the button down at one place, and lets it go at another.
+    pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let mut mouse = |kind: &str, (x, y): (f64, f64)| {
+            let order = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", order);
+        };
+        mouse("mousePressed", from);
+        for part in 1..=8 {
+            let share = f64::from(part) / 8.0;
+            mouse("mouseMoved", (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share));
+        }
+        mouse("mouseReleased", to);
+    }
+
     /// The whole page as a PNG, at most so many pixels high.
     pub fn picture(&mut self, most: f64) -> Vec<u8> {
         let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();

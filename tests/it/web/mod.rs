@@ -2,6 +2,9 @@
 
 mod browser;
 mod gate;
+mod label;
+mod add;
+mod frame;
 mod looks;
 mod pages;
 mod payloads;

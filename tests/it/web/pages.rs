@@ -1,5 +1,6 @@
 //! What a person does with the dashboard, in a real browser.
 
+use super::super::monitor::{NAMES, labelled, table};
 use super::super::stage::Stage;
 use super::{Browser, log_in, open};
 
@@ -16,9 +17,7 @@ fn the_status_page_lives_filters_runs_and_pauses() {
     browser.wait_for("news to be heard", "document.documentElement.dataset.live === 'yes'");
     stage.drop_folder(SHOP);
     stage.write_task("flats", "/products", "enabled = false\ntitle = 'Flats in Ulm'");
-    browser.goto(&url);
     browser.wait_for("both tasks", "document.querySelectorAll('#tasks tr').length === 2");
-    browser.eval("window.isSame = true");
     browser.wait_for("the run's end", "document.querySelector('#task-practice-shop .state')?.textContent === 'ok'");
     assert_eq!(browser.eval("window.isSame"), true, "without a new page");
 
@@ -96,7 +95,7 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
     browser.eval("window.isOld = true; document.querySelector('#run-list a').click()");
     browser.wait_for_load("the run");
     let text = browser.text();
-    for part in ["Similarity", "off:", "paginate", "Page 1"] {
+    for part in ["Similarity", "off:", "new rows", "Page 1"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     browser.eval(
@@ -111,11 +110,31 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
             && text[2].as_str().is_some_and(|it| it.contains("sandbox")),
         "{text}"
     );
+}
 
-    browser.goto(&format!("{url}task/{SHOP}/aside"));
-    assert!(browser.text().contains("were not published"), "{}", browser.text());
+#[test]
+fn rows_that_were_kept_aside_are_looked_at_and_dropped_or_published() {
+    let (mut stage, page) = labelled();
+    page.say(&table(&NAMES[..5]));
+    stage.pieme(&["run", "hotels"]);
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    let rows = "document.querySelectorAll('#sheet tbody tr').length";
+    browser.goto(&format!("{url}task/hotels/aside"));
+    assert_eq!(browser.eval(rows), 5, "{}", browser.text());
     browser.click("form[action$='/drop'] button");
     browser.wait_for("them to be gone", "document.body.innerText.includes('No rows of this task are kept aside')");
+    assert_eq!(stage.pieme(&["records", "hotels", "--quarantined"]).code, 1);
+    browser.click("#facts form[action$='/run'] button");
+    browser.wait_for("them to be there again", &format!("{rows} === 5"));
+    browser.click("form[action$='/accept'] button");
+    browser.wait_for("them to be published", "document.body.innerText.includes('No rows of this task are kept aside')");
+    browser.goto(&format!("{url}task/hotels"));
+    assert_eq!(browser.eval(rows), 5, "{}", browser.text());
+    browser.click(".more summary");
+    browser.click("form[action$='/rollback'] button");
+    browser.wait_for("the rows before", &format!("{rows} === 12"));
 }
 
 #[test]
@@ -147,6 +166,44 @@ fn files_are_checked_while_they_are_typed_and_saved_only_when_they_are_good() {
     browser.click("#editor button.main");
     browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('changed meanwhile')");
     assert_eq!(stage.read("tasks/flats/task.toml"), before);
+}
+
+#[test]
+fn a_robot_is_walked_through_forward_and_back() {
+    let mut stage = Stage::new();
+    stage.drop_folder("practice-orders");
+    let url = open(&mut stage);
+    stage.wait_for_state("practice-orders", "ok");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/practice-orders/step"));
+    let press = |browser: &mut Browser, path: &str| {
+        browser.eval("window.isOld = true");
+        browser.click(&format!("form[action$='/step{path}'] button"));
+        browser.wait_for_load(path);
+    };
+    press(&mut browser, "");
+    let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
+    let done = "document.querySelectorAll('.steps li.done').length";
+    assert!(steps > 1, "{}", browser.text());
+    for step in 1..=steps {
+        press(&mut browser, "/next");
+        assert_eq!(browser.eval(done), step, "{}", browser.text());
+    }
+    let text = browser.text();
+    assert!(
+        text.contains("30 so far") && text.contains("Address") && !text.contains(pieme::practice::PASSWORD),
+        "{text}"
+    );
+    let source = browser.eval("document.querySelector('iframe.source').src");
+    let source = browser.eval(&format!("fetch({source}).then(it => it.text())"));
+    assert!(source.as_str().is_some_and(|it| it.contains("<html")), "{source}");
+    press(&mut browser, "/back");
+    press(&mut browser, "/back");
+    assert_eq!(browser.eval(done), steps - 2, "{}", browser.text());
+    press(&mut browser, "/end");
+    assert!(browser.text().contains("Begin"), "{}", browser.text());
+    stage.wait_for("its process to end", || stage.children_of(stage.daemon_pid()).is_empty());
 }
 
 #[test]

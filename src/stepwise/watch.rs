@@ -9,10 +9,9 @@ use url::Url;
 
 use crate::extract::{self, Shape, links};
 use crate::induce::{self, LearnOptions, Template};
-use crate::model::{Page, Row, Table, TraceLine};
+use crate::model::{Column, Page, Row, Table, TraceLine};
 use crate::page::Tree;
 use crate::robot::{Observer, RecordLink};
-use crate::taskdir::TaskFolder;
 
 /// What was seen so far. Cloned before each step, so that one can go back.
 #[derive(Clone)]
@@ -36,16 +35,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(folder: &TaskFolder) -> Result<Watch, String> {
-        let template = folder
-            .template
-            .as_ref()
-            .map(|it| Template::from_json(&it.text()))
-            .transpose()
-            .map_err(|error| error.to_string())?;
+    /// `template` is the task's, as JSON text; absent where none was learned yet.
+    pub fn new(template: Option<&str>, columns: &[Column]) -> Result<Watch, String> {
+        let template = template.map(Template::from_json).transpose().map_err(|error| error.to_string())?;
         Ok(Watch {
             template: template.map(Rc::new),
-            shape: Rc::new(Shape::new(&folder.task.columns).map_err(|error| error.to_string())?),
+            shape: Rc::new(Shape::new(columns).map_err(|error| error.to_string())?),
             trace: Vec::new(),
             variables: BTreeMap::new(),
             new_rows: 0,

@@ -1,0 +1,224 @@
+//! PURE: a page that a run has kept, what is known of its task, and what a person says → lists to choose from → what is written
+//! into the task's folder.
+//!
+//! `pieme label` does it in its own process; the daemon, which parses no page, has it done in a sealed one (`worker/study.rs`).
+
+mod accept;
+mod answer;
+mod carry;
+
+use std::slice;
+
+use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
+
+use crate::extract::{Shape, ShapeError};
+use crate::induce::adjust::Adjust;
+use crate::induce::find::Finder;
+use crate::induce::help::{Help, HelpError};
+use crate::induce::repair::{as_named, repair_with};
+use crate::induce::template::Template;
+use crate::induce::{self, Candidate, LearnOptions};
+use crate::model::{Column, Mended, PageMeta, Proposed, RunId, Table};
+use crate::page::tokens::Span;
+use crate::page::{Tree, charset};
+
+pub use accept::{Accepted, Choice};
+pub use answer::{Answer, Ask, Line, Question, Shown, ShownList, answer};
+
+use carry::{carry_over, sources};
+
+/// What is known of a page and its task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Known {
+    /// The run that saw the page.
+    pub run: RunId,
+    pub page: PageMeta,
+    /// As task.toml says it.
+    pub charset: String,
+    pub timezone: Tz,
+    pub columns: Vec<Column>,
+    /// The task's template, as JSON text.
+    pub template: Option<String>,
+    /// The published rows, to compare with.
+    pub good: Option<Table>,
+    /// What a person said of earlier pages, newest first.
+    pub said: Vec<Help>,
+    /// The page no longer looks like its template.
+    pub redesigned: bool,
+    /// What was found again when the run ended.
+    pub kept: Option<Mended>,
+}
+
+/// A page that is looked at.
+pub struct Study {
+    pub known: Known,
+    /// The page as it was sent.
+    pub body: Vec<u8>,
+    tree: Tree,
+}
+
+/// What there is to choose from.
+#[derive(Clone)]
+pub struct Proposal {
+    pub candidates: Vec<Candidate>,
+    /// What a person said that the candidates follow: now, or earlier and still true of this page.
+    pub said: Help,
+    /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
+    pub repairs: bool,
+    /// What speaks against the first of them, where that was looked at when the run ended.
+    pub doubt: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    #[error("no list was found on {0}; is the right page reached? `pieme log` shows the steps")]
+    NoList(String),
+    #[error("there is no candidate {given}; choose 1 to {most}")]
+    NoSuchCandidate { given: usize, most: usize },
+    #[error("candidate {pick} has {has} columns, but {given} names were given")]
+    NameCount { pick: usize, has: usize, given: usize },
+    #[error("the column name `{0}` is given twice, in other letters; the same letters make one column of both")]
+    NameTwice(String),
+    #[error("at least one column must be kept")]
+    NoColumns,
+    #[error(transparent)]
+    Help(#[from] HelpError),
+    #[error("task.toml: {0}; {hint}", hint = .0.hint)]
+    Shape(#[from] ShapeError),
+}
+
+impl Study {
+    pub fn new(known: Known, body: Vec<u8>) -> Study {
+        let tree = tree(&known.charset, &known.page, &body);
+        Study { known, body, tree }
+    }
+
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Lists of the page with what a person says now, or else with the newest of what was said before that still stands on it.
+    /// What is done to a candidate now is done to one of those.
+    pub fn propose(&self, help: &Help) -> Result<Proposal, StudyError> {
+        let proposal = if help.only_finishes() { self.by_itself(help)? } else { self.taught(help.clone())? };
+        if proposal.candidates.is_empty() {
+            return Err(StudyError::NoList(self.known.page.url.to_string()));
+        }
+        Ok(proposal)
+    }
+
+    /// What a person said, and is still true of the page, says more than the last good rows; they say more than the page alone.
+    fn by_itself(&self, help: &Help) -> Result<Proposal, StudyError> {
+        if let Some(before) = self.words_of_before() {
+            let is_changed = !help.is_empty();
+            return if is_changed {
+                self.taught(Help { finish: help.finish.clone(), ..before.said })
+            } else {
+                Ok(before)
+            };
+        }
+        match self.repaired(help)? {
+            Some(proposal) => Ok(proposal),
+            None => self.taught(help.clone()),
+        }
+    }
+
+    fn taught(&self, said: Help) -> Result<Proposal, StudyError> {
+        let candidates = induce::learn_with(slice::from_ref(&self.tree), &LearnOptions::default(), &said)?;
+        Ok(Proposal { candidates, said, repairs: false, doubt: None })
+    }
+
+    /// Candidates under the newest words that still match the page.
+    fn words_of_before(&self) -> Option<Proposal> {
+        let fitting = |said: &Help| self.taught(said.clone()).ok().filter(|it| !it.candidates.is_empty());
+        self.known.said.iter().find_map(fitting)
+    }
+
+    /// Where the page no longer looks like its template: the list found again by the last good rows.
+    fn repaired(&self, help: &Help) -> Result<Option<Proposal>, StudyError> {
+        let (Some(json), Some(good), true) = (&self.known.template, &self.known.good, self.known.redesigned) else {
+            return Ok(None);
+        };
+        let (candidates, doubt) = match self.kept().filter(|_| help.finish.is_empty()) {
+            Some(kept) => kept,
+            None => {
+                let Ok(template) = Template::from_json(json) else { return Ok(None) };
+                let template = as_named(&template, &self.known.columns);
+                (repair_with(&template, good, &self.tree, &help.finish)?, None)
+            }
+        };
+        let proposal = Proposal { candidates, said: help.clone(), repairs: true, doubt };
+        Ok(Some(proposal).filter(|it| !it.candidates.is_empty()))
+    }
+
+    /// What was found at the run's end. What cannot be read is worked out again.
+    fn kept(&self) -> Option<(Vec<Candidate>, Option<String>)> {
+        let kept = self.known.kept.as_ref()?;
+        let candidate = |proposed: &Proposed| {
+            let template = Template::from_json(&proposed.template).ok()?;
+            let table = proposed.table.clone();
+            let places: Vec<Span> = proposed.places.iter().map(|&(start, stop)| Span { start, stop }).collect();
+            let fits = table.columns.len() == template.columns().len() && places.len() == table.rows.len();
+            let method = Finder::named(&proposed.method)?.name();
+            fits.then_some(Candidate { method, score: proposed.score, template, table, places })
+        };
+        let candidates: Option<Vec<Candidate>> = kept.proposals.iter().map(candidate).collect();
+        Some((candidates.filter(|it| !it.is_empty())?, kept.doubt.clone()))
+    }
+
+    /// Takes one more step in the cut of a candidate's rows, or none: then the steps so far are undone.
+    pub fn adjust(&self, before: &Proposal, pick: usize, step: Option<Adjust>) -> Result<Proposal, StudyError> {
+        let mut said = before.said.clone();
+        if said.finish.candidate != pick || step.is_none() {
+            said.finish.adjust.clear();
+        }
+        said.finish.candidate = pick;
+        said.finish.adjust.extend(step);
+        self.propose(&said)
+    }
+
+    /// Names for a candidate's columns: carried over from the published columns where the values are the same, otherwise
+    /// the candidate's own. Columns that are hidden at first have none.
+    pub fn names(&self, proposal: &Proposal, pick: usize) -> Vec<Option<String>> {
+        let candidate = &proposal.candidates[pick];
+        let columns = candidate.template.columns();
+        let mut names: Vec<Option<String>> =
+            columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
+        let is_named = !proposal.said.labels.is_empty() || !proposal.said.finish.columns.is_empty();
+        if proposal.repairs || is_named && !self.known.redesigned {
+            // They have their names already: from before, or from the person.
+            return names;
+        }
+        let Some(old) = self.known.good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
+        let made = self.made();
+        let carried = carry_over(old, &candidate.table);
+        let sources = sources(old, &candidate.table, &made);
+        if !carried.is_empty() || !sources.is_empty() {
+            // What was published before is what is wanted again, and what a person has just named; nothing more, nothing less.
+            if !is_named {
+                names.fill(None);
+            }
+            let is_made = |name: &String| made.iter().any(|(_, made)| made.contains(name));
+            let carried = carried.into_iter().map(|(new, column)| (new, old.columns[column].clone()));
+            for (new, name) in carried.filter(|(_, name)| !is_made(name)).chain(sources) {
+                if names[new].is_none() && !names.iter().flatten().any(|it| *it == name) {
+                    names[new] = Some(name);
+                }
+            }
+        }
+        names
+    }
+
+    /// Columns that task.toml cuts or joins, each with the published columns that come of it.
+    fn made(&self) -> Vec<(String, Vec<String>)> {
+        Shape::new(&self.known.columns).map(|shape| shape.made_of_slots()).unwrap_or_default()
+    }
+}
+
+/// A kept page, parsed.
+pub fn tree(charset: &str, page: &PageMeta, body: &[u8]) -> Tree {
+    let header = page.header("content-type").and_then(charset::from_content_type);
+    let said = Some(charset).filter(|&it| it != "auto").or(header);
+    Tree::parse(&charset::decode(body, said).text)
+}

@@ -1,0 +1,165 @@
+//! What each publication has added, changed and removed, and the life of one record.
+
+use axum::extract::{Path, Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::model::TaskName;
+use crate::store::{Cell, CellChange, Change, Life, RecordChange, RecordKey, What};
+
+use super::super::chart::Chart;
+use super::super::gate::Visitor;
+use super::super::route::Route;
+use super::super::trouble::Trouble;
+use super::super::verbs::task_name;
+use super::super::{Shared, parts};
+use super::{Side, address, found, page};
+
+/// Changes that can be chosen, and records that are shown of one.
+const CHANGES: u32 = 30;
+const RECORDS: u32 = 200;
+/// Longer texts are cut.
+const MOST_CHARS: usize = 200;
+
+pub fn routes() -> Vec<Route> {
+    vec![Route::get("/task/{name}/changes", show), Route::get("/task/{name}/record/{key}", record)]
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    /// The change whose records are shown; absent: the last one.
+    id: Option<i64>,
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    name: Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, name).await?;
+    let task = line.task.clone();
+    let read = web.reader.read(move |store| {
+        let changes = store.changes(&task, None, CHANGES)?;
+        let chosen = wanted.id.and_then(|id| changes.iter().find(|it| it.id == id)).or(changes.first()).cloned();
+        let records = chosen.as_ref().map(|it| store.records_of(it.id, 0, RECORDS)).transpose()?;
+        Ok((changes, chosen, records.unwrap_or_default()))
+    });
+    let (changes, chosen, records) = read.await?;
+    let body = html! {
+        div #changes data-live {
+            @match &chosen {
+                None => p.empty { "Nothing has changed since the first rows were published, or it is not kept any longer (data.history)." },
+                Some(chosen) => { (list(&line.task, &changes, chosen.id)) (one(&line.task, chosen, &records)) },
+            }
+        }
+    };
+    Ok(page(&visitor, &line, Side::Changes, body))
+}
+
+fn list(task: &TaskName, changes: &[Change], chosen: i64) -> Markup {
+    html! {
+        p.counts { @for change in changes {
+            a href=(address(task, &format!("/changes?id={}", change.id))) aria-current=[(change.id == chosen).then_some("true")] {
+                (parts::time(Some(change.at), ""))
+            }
+        } }
+    }
+}
+
+fn one(task: &TaskName, change: &Change, records: &[RecordChange]) -> Markup {
+    html! {
+        p {
+            (parts::number(change.rows_before)) " rows before, " (parts::number(change.rows_after)) " after"
+            @match change.counts { Some(counts) => { ": " (counts) "." }, None => "; they are still being compared." }
+            @if let Some(unlisted) = change.unlisted { " " (unlisted.sentence()) "." }
+        }
+        @if !records.is_empty() {
+            table.cards {
+                caption.sr { "Records that have changed" }
+                thead { tr { @for name in ["Record", "What", "Cells"] { th scope="col" { (name) } } } }
+                tbody { @for record in records { tr {
+                    th scope="row" { a href=(address(task, &format!("/record/{}", record.key))) { (parts::cut(named(&record.name), MOST_CHARS)) } }
+                    td data-label="What" { (record.what.word()) }
+                    td.wide { (cells(record)) }
+                } } }
+            }
+            @if records.len() as u32 == RECORDS { p.faint { "These are the first " (RECORDS) "; " code { "pieme diff " (task) } " shows all." } }
+        }
+    }
+}
+
+fn named(name: &str) -> &str {
+    if name.trim().is_empty() { "(no name)" } else { name }
+}
+
+/// Of a changed record what was and what is; of others what they have.
+fn cells(record: &RecordChange) -> Markup {
+    let text = |cell: &Cell| cell.text.as_deref().map(|text| parts::cut(text, MOST_CHARS)).unwrap_or_default();
+    let filled = |cell: &&CellChange| cell.from.text.is_some() || cell.to.text.is_some();
+    html! {
+        dl.facts { @for cell in record.cells.iter().filter(filled) {
+            dt { (cell.column) }
+            dd {
+                @if record.what != What::Added { del { (text(&cell.from)) } " " }
+                @if record.what != What::Removed { ins { (text(&cell.to)) } }
+            }
+        } }
+    }
+}
+
+async fn record(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    Path((name, key)): Path<(String, String)>,
+) -> Result<Html<String>, Trouble> {
+    let line = found(&web, Path(name)).await?;
+    let task = task_name(line.task.as_str())?;
+    let key: RecordKey = key.parse().map_err(|_| Trouble::NoPage)?;
+    let life = web.reader.read(move |store| store.life(&task, key)).await?.ok_or(Trouble::NoPage)?;
+    let body = html! {
+        h2 { (parts::cut(named(&life.name), MOST_CHARS)) }
+        p { "First seen " (parts::time(life.first_seen, "before the history begins")) @if life.now.is_none() { "; it is not published any more" } "." }
+        div.charts { @for column in columns(&life) { (curve(&life, &column)) } }
+        @if let Some(now) = &life.now {
+            h3 { "Now" }
+            dl.facts { @for (name, cell) in now { @if let Some(text) = &cell.text { dt { (name) } dd { (parts::text(text, MOST_CHARS)) } } } }
+        }
+        h3 { "What happened" }
+        @if life.events.is_empty() { p.empty { "Nothing has changed in it." } }
+        @for event in life.events.iter().rev() {
+            p { (parts::time(Some(event.at), "")) ": " (event.record.what.word()) }
+            (cells(&event.record))
+        }
+    };
+    Ok(page(&visitor, &line, Side::Changes, body))
+}
+
+/// Its columns of numbers that have changed.
+fn columns(life: &Life) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for cell in life.events.iter().flat_map(|event| &event.record.cells) {
+        if (cell.from.value.is_number() || cell.to.value.is_number()) && !names.contains(&cell.column) {
+            names.push(cell.column.clone());
+        }
+    }
+    names
+}
+
+/// A value holds until the next one.
+fn curve(life: &Life, column: &str) -> Markup {
+    let mut points = Vec::new();
+    let mut last: Option<f64> = None;
+    for point in life.series(column) {
+        let value = Some(&point.cell.value).and_then(Value::as_f64);
+        if last.is_some() {
+            points.push((point.at, last));
+        }
+        points.push((point.at, value));
+        last = value;
+    }
+    Chart { what: column, points, range: None, line: None }.draw()
+}

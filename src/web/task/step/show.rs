@@ -1,0 +1,102 @@
+//! What is shown of a walk.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::model::{Stepped, TaskName};
+
+use super::super::super::gate::Visitor;
+use super::super::super::{layout, parts};
+use super::super::address;
+
+/// Of a variable's value.
+const MOST_CHARS: usize = 500;
+
+pub fn beginning(visitor: &Visitor, task: &TaskName) -> Markup {
+    html! {
+        p { "Walk through the robot one step at a time, back and forth, and look at the page between two steps. Nothing is published and nothing is kept." }
+        (button(visitor, task, "", "Begin", true))
+    }
+}
+
+pub fn walk(
+    visitor: &Visitor,
+    task: &TaskName,
+    walk: &Stepped,
+    is_busy: bool,
+    is_gone: bool,
+    has_page: bool,
+) -> Markup {
+    let all = walk.steps.len();
+    html! {
+        div #walk data-live {
+            ol.steps {
+                @for (at, verb) in walk.steps.iter().enumerate() {
+                    li.done[at < walk.done] aria-current=[(at == walk.done).then_some("step")] { code { (verb) } }
+                }
+            }
+            div.actions {
+                @if is_gone {
+                    p.off { "The walk has ended: its process was stopped by a limit of the task, or crashed." }
+                } @else if is_busy {
+                    p { "The step is under way. " a href=(address(task, "/step")) { "Look again" } }
+                } @else {
+                    (button(visitor, task, "/next", if walk.done < all { "Next step" } else { "All steps are done" }, walk.done < all))
+                    (button(visitor, task, "/back", "Back", walk.last.is_some()))
+                }
+                (button(visitor, task, "", "Begin again", true))
+                (button(visitor, task, "/end", "End", true))
+            }
+            @if let Some(last) = &walk.last { (step(last)) } @else { p.empty { "Nothing is done yet." } }
+        }
+        @if has_page {
+            h3 { "Its source" }
+            iframe.source sandbox="" src=(address(task, &format!("/step/source?{}", walk.done))) title="The page's source" {}
+        }
+    }
+}
+
+fn button(visitor: &Visitor, task: &TaskName, path: &str, word: &str, can: bool) -> Markup {
+    html! {
+        form.inline method="post" action=(address(task, &format!("/step{path}"))) data-reload {
+            (layout::token(visitor))
+            button.main[path == "/next"] disabled[!can] { (word) }
+        }
+    }
+}
+
+fn step(last: &Value) -> Markup {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let entries = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    html! {
+        h2 { "Step " (text(&last["step"])) ": " (text(&last["verb"])) }
+        @if let Some(failed) = last["failed"].as_object() {
+            p.off { "failed (" (failed.get("cause").map(text).unwrap_or_default()) "): " (failed.get("sentence").map(text).unwrap_or_default()) }
+        }
+        ul { @for line in last["trace"].as_array().into_iter().flatten() { li { (text(&line["text"])) } } }
+        p { (text(&last["new_rows"])) " new rows, " (text(&last["rows"])) " so far." }
+        @if !entries(&last["variables"]).is_empty() {
+            h3 { "Variables" }
+            dl.facts { @for (name, value) in entries(&last["variables"]) {
+                dt { (name) } dd { (parts::cut(&text(&value), MOST_CHARS)) @if !last["set"][&name].is_null() { span.faint { " (set by this step)" } } }
+            } }
+        }
+        @if last["page"].is_object() { (page(&last["page"], text)) }
+    }
+}
+
+fn page(page: &Value, text: impl Fn(&Value) -> String) -> Markup {
+    html! {
+        h3 { "The page" }
+        dl.facts {
+            dt { "Address" } dd { (text(&page["url"])) }
+            dt { "Answer" } dd { (text(&page["status"])) ", " (text(&page["bytes"])) " bytes, " (text(&page["elapsed_ms"])) " ms" }
+            @for (name, value) in page["headers"].as_object().into_iter().flatten() { dt { (name) } dd { (text(value)) } }
+            dt { "Title" } dd { (text(&page["title"])) }
+            @if let Some(rows) = page["rows"].as_u64() {
+                dt { "Rows" } dd { (parts::number(rows)) " by the template, similarity " (parts::similarity(page["similarity"].as_f64())) }
+            }
+            dt { "Text" } dd { (text(&page["text"])) }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! From an address to a task with rows, in the browser: no file is edited.
+
+use super::super::stage::Stage;
+use super::{Browser, log_in, open};
+
+fn fill(browser: &mut Browser, url: &str, address: &str, private: bool) {
+    browser.goto(&format!("{url}add"));
+    browser.fill("#url", address);
+    if private {
+        browser.click("input[name=allow_private]");
+    }
+}
+
+#[test]
+fn an_address_becomes_a_task_with_rows() {
+    let mut stage = Stage::new();
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.click("a[href='/add'].button");
+    browser.wait_for(
+        "the form",
+        "location.pathname === '/add' && document.querySelector('#url') === document.activeElement",
+    );
+    fill(&mut browser, &url, &stage.url("/products"), true);
+    browser.fill("#name", "shop");
+    browser.eval("document.querySelector('#every').value = '30m'; 1");
+    browser.click("form.add button.main");
+    browser.wait_for("the lists", "document.querySelector('#bench')?.dataset.outlined");
+    assert!(!stage.path("tasks/shop").exists(), "nobody sees it yet");
+    let lists = browser.eval("document.querySelectorAll('#lists button').length").as_u64().unwrap_or(0);
+    assert!((1..=5).contains(&lists), "{lists}");
+    browser.fill("#sheet th input", "address");
+    browser.press("Enter", 13);
+    browser.eval("window.isOld = true");
+    browser.press("Enter", 13);
+    browser.wait_for("the task's page", "location.pathname === '/task/shop'");
+    stage.wait_for_state("shop", "ok");
+    browser
+        .wait_for("its rows", "document.querySelectorAll('#sheet tbody tr').length > 0 || (location.reload(), false)");
+    let task = stage.read("tasks/shop/task.toml");
+    assert!(task.contains("every = \"30m\"") && task.contains("name = \"address\""), "{task}");
+    assert!(stage.path("tasks/shop/template.json").is_file() && stage.path("tasks/shop/labels.toml").is_file());
+    let entries = std::fs::read_dir(stage.path("tasks")).expect("the tasks folder").flatten();
+    assert_eq!(entries.map(|it| it.file_name()).collect::<Vec<_>>(), ["shop"], "nothing else is left");
+}
+
+#[test]
+fn what_cannot_be_added_is_refused_with_what_to_do() {
+    let mut stage = Stage::new();
+    stage.write_task("taken", "/products", "enabled = false");
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    let products = stage.url("/products");
+    for (address, name, private, wanted) in [
+        ("ftp://example.org/", "", false, "it must begin with http:// or https://"),
+        (products.as_str(), "", false, "allow private addresses if that is meant: tick the box below"),
+        (products.as_str(), "taken", true, "there is a task `taken` already"),
+    ] {
+        fill(&mut browser, &url, address, private);
+        browser.fill("#name", name);
+        browser.click("form.add button.main");
+        browser.wait_for(wanted, &format!("document.querySelector('#said').textContent.includes({wanted:?})"));
+    }
+    for (path, wanted) in
+        [("/bad/404", "404"), ("/bad/nolist", "there is no list on that page"), ("/staff/x", "robots.txt")]
+    {
+        fill(&mut browser, &url, &stage.url(path), true);
+        browser.click("form.add button.main");
+        browser.wait_for("the end", "document.querySelector('#refused')");
+        let said = browser.text_of("#refused");
+        assert!(said.contains(wanted) && said.contains("no task was made"), "{path}: {said}");
+    }
+    let entries = std::fs::read_dir(stage.path("tasks")).expect("the tasks folder").flatten();
+    assert_eq!(entries.map(|it| it.file_name()).collect::<Vec<_>>(), ["taken"], "nothing is left behind");
+}
