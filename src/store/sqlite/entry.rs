@@ -93,7 +93,10 @@ pub(super) fn remove(connection: &Connection, id: i64) -> Result<(), StoreError>
 pub(super) fn mend(connection: &Connection, damage: StoreError) -> Result<(), StoreError> {
     let is_of_index = match &damage {
         // A step writes to nothing else: FTS5 has lost sight of what it had written.
-        StoreError::Sql(error) => error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation),
+        StoreError::Sql(error) => {
+            let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+            code == Some(ErrorCode::ConstraintViolation)
+        }
         StoreError::Damaged(_) => {
             let check = connection.execute("INSERT INTO _words (_words) VALUES ('integrity-check')", []);
             matches!(check.map_err(StoreError::from), Err(StoreError::Damaged(_)))
