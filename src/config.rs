@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::alert::{Settings, Smtp};
-use crate::model::Span;
+use crate::model::{AddressError, PostgresAddress, Span, StoreAddress};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 
 pub use place::Place;
@@ -21,6 +21,8 @@ pub use place::Place;
 const FILE: &str = "config.toml";
 /// Chromium is looked for where programs are.
 const FOUND: &str = "auto";
+/// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
+const SHORTEST_LEASE: Span = Span::seconds(2);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -34,8 +36,8 @@ pub struct Config {
     pub tasks: PathBuf,
     /// Where the daemon keeps what is its own.
     pub state: PathBuf,
-    /// The SQLite database.
-    pub store: PathBuf,
+    /// Where the rows are kept.
+    pub store: StoreAddress,
     pub secrets: PathBuf,
     /// Chromium's program, for tasks that want a browser; none: it is looked for.
     pub browser: Option<PathBuf>,
@@ -51,6 +53,17 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     pub alert: Settings,
     pub smtp: Smtp,
+    pub fleet: Fleet,
+}
+
+/// This daemon among those that share a PostgreSQL database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fleet {
+    /// `auto`: the machine's name, with a number for the state folder.
+    pub name: String,
+    /// A daemon that has not been heard of for so long is gone, and its tasks are the others'.
+    pub lease: Span,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,10 +150,16 @@ impl Config {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = whole.parent().unwrap_or(Path::new("/"));
         let state = folder.join(&file.state);
+        let secrets = folder.join(&file.secrets);
+        let store = match &file.store {
+            None => StoreAddress::Sqlite(state.join("pieme.db")),
+            Some(text) if StoreAddress::is_postgres(text) => StoreAddress::Postgres(postgres(&source, text, &secrets)?),
+            Some(path) => StoreAddress::Sqlite(folder.join(path)),
+        };
         Ok(Config {
             tasks: folder.join(&file.tasks),
-            store: file.store.map_or_else(|| state.join("pieme.db"), |store| folder.join(store)),
-            secrets: folder.join(&file.secrets),
+            store,
+            secrets,
             browser: (file.browser != FOUND).then(|| folder.join(&file.browser)),
             max_running: file.max_running,
             per_host: file.per_host,
@@ -157,6 +176,7 @@ impl Config {
             metrics: file.metrics,
             alert: file.alert,
             smtp: file.smtp,
+            fleet: file.fleet,
             state,
             file: whole,
         })
@@ -198,6 +218,7 @@ struct File {
     metrics: Option<SocketAddr>,
     alert: Settings,
     smtp: Smtp,
+    fleet: Fleet,
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
@@ -226,9 +247,16 @@ impl Default for File {
             metrics: None,
             alert: Settings::default(),
             smtp: Smtp::default(),
+            fleet: Fleet::default(),
             exec: BTreeMap::new(),
             dashboard: Dashboard::default(),
         }
+    }
+}
+
+impl Default for Fleet {
+    fn default() -> Fleet {
+        Fleet { name: FOUND.to_owned(), lease: Span::seconds(15) }
     }
 }
 
@@ -260,12 +288,23 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
 
 fn check(source: &Source, file: &File) -> Result<(), Problem> {
     if let Some(store) = &file.store
+        && !StoreAddress::is_postgres(store)
         && let Some((scheme, _)) = store.split_once("://")
     {
-        let message = format!("a store at {scheme}:// is not in this version; it keeps its tables in SQLite");
+        let message = format!("a store at {scheme}:// is not known; it is a file of SQLite or a PostgreSQL database");
         return Err(source
             .problem_at_key(&["store"], message)
-            .hint("write the path of a file: store = \"state/pieme.db\""));
+            .hint("write store = \"state/pieme.db\" or store = \"postgres://user@host/database\""));
+    }
+    let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
+    if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
+        return Err(
+            source.problem_at_key(&["fleet", "name"], "a daemon's name has letters, digits and signs, and no spaces")
+        );
+    }
+    if file.fleet.lease < SHORTEST_LEASE {
+        let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
+        return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
     if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
         return Err(source
@@ -291,6 +330,24 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
             .hint("write signed_with = \"${secret:hooks}\" and put it into the file secrets/hooks (mode 0600)"));
     }
     file.smtp.check().map_err(|(key, why, hint)| source.problem_at_key(&["smtp", key], why).hint(hint))
+}
+
+/// The address of a database, with the secrets that it names.
+fn postgres(source: &Source, text: &str, folder: &Path) -> Result<PostgresAddress, Problem> {
+    let problem = |why: String| source.problem_at_key(&["store"], why);
+    let mut filled = text.to_owned();
+    for name in secrets::in_text(text) {
+        let missing = || secrets::SecretError::Missing { name: name.clone(), file: folder.join(&name) };
+        let found = secrets::lookup_at(folder, &name).and_then(|found| found.ok_or_else(missing));
+        let value = found.map_err(|error| problem(error.to_string()))?;
+        let value = percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
+        filled = filled.replace(&format!("${{secret:{name}}}"), &value.to_string());
+    }
+    PostgresAddress::new(text, &filled).map_err(|error| match error {
+        AddressError::Password => problem("a password does not stand in config.toml".to_owned())
+            .hint("write postgres://user:${secret:db}@host/database and put it into the file secrets/db (mode 0600)"),
+        error => problem(error.to_string()).hint("it looks like postgres://user@host/database"),
+    })
 }
 
 fn is_command(command: &[String]) -> bool {
@@ -339,21 +396,21 @@ mod tests {
         let config = config.expect("a config");
         assert_eq!(config.tasks, folder.path().join("sites"));
         assert_eq!(config.secrets, folder.path().join("secrets"));
-        assert_eq!(config.store, Path::new("/var/lib/pieme/pieme.db"));
+        assert_eq!(config.store, StoreAddress::from(Path::new("/var/lib/pieme/pieme.db")));
         assert_eq!(config.control_socket(), Path::new("/var/lib/pieme/control.sock"));
         let (folder, config) = load("store = \"rows.db\"\n");
-        assert_eq!(config.expect("a config").store, folder.path().join("rows.db"));
+        assert_eq!(config.expect("a config").store, StoreAddress::from(&folder.path().join("rows.db")));
     }
 
     #[test]
     fn what_cannot_work_is_answered_with_a_hint() {
         for (toml, expected) in [
             (
-                "store = \"postgres://db/pieme\"\n",
-                ":1:9: a store at postgres:// is not in this version; it keeps its tables in SQLite
-  1 | store = \"postgres://db/pieme\"
-    |         ^^^^^^^^^^^^^^^^^^^^^
-  write the path of a file: store = \"state/pieme.db\"",
+                "store = \"mysql://db/pieme\"\n",
+                ":1:9: a store at mysql:// is not known; it is a file of SQLite or a PostgreSQL database
+  1 | store = \"mysql://db/pieme\"
+    |         ^^^^^^^^^^^^^^^^^^
+  write store = \"state/pieme.db\" or store = \"postgres://user@host/database\"",
             ),
             (
                 "per_host = 0\n",
@@ -384,6 +441,26 @@ mod tests {
             let file = folder.path().join("config.toml").display().to_string();
             assert_eq!(problem.strip_prefix(&file), Some(expected), "{problem}");
         }
+    }
+
+    #[test]
+    fn the_password_of_a_database_is_a_secret_and_is_shown_nowhere() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let file = folder.path().join("config.toml");
+        fs::write(&file, "store = 'postgres://me:${secret:db}@db.test/rows'\n").expect("a scratch file");
+        let missing = Config::load(&file).expect_err("no such secret").to_string();
+        assert!(missing.contains("the secret `db` is not there"), "{missing}");
+        fs::create_dir(folder.path().join("secrets")).expect("a folder");
+        let secret = folder.path().join("secrets/db");
+        fs::write(&secret, "s3:cr@t/\n").expect("a secret");
+        fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("our own file");
+        let config = Config::load(&file).expect("a config");
+        let StoreAddress::Postgres(address) = &config.store else { panic!("an address of PostgreSQL") };
+        assert_eq!(address.with_password(), "postgres://me:s3%3Acr%40t%2F@db.test/rows");
+        assert!(!format!("{config:?} {}", config.store).contains("s3"), "{config:?}");
+        fs::write(&file, "store = 'postgres://me:hunter2@db.test/rows'\n").expect("a scratch file");
+        let plain = Config::load(&file).expect_err("a password in the file").to_string();
+        assert!(plain.contains("a password does not stand in config.toml"), "{plain}");
     }
 
     #[test]

@@ -20,6 +20,9 @@ done
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 [ "${#missing[@]}" -eq 0 ] || install "${missing[@]}"
 
+# The server that the tests start for themselves; its programs are not on the path.
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || install postgresql
+
 # For the tests that set a daemon's clock.
 ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || install libfaketime
 

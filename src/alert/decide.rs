@@ -166,7 +166,10 @@ fn notice(look: &Look, kind: Kind, state: State, since: Option<DateTime<Utc>>, i
         similarity: verdict.and_then(|it| it.similarity),
         last_ok: look.last_ok,
         run: last_run.map(|run| run.run),
-        advice: judge::advice(state, &look.task, last_run),
+        advice: match kind {
+            Kind::Changed => format!("pieme diff {}", look.task),
+            _ => judge::advice(state, &look.task, last_run),
+        },
         link: None,
     }
 }

@@ -109,17 +109,16 @@ fn service(config: &Config) -> Finding {
 }
 
 fn store(config: &Config) -> Finding {
-    if !config.store.exists() {
-        return note("store", format!("{} is made when the daemon starts", config.store.display()));
-    }
-    let checked = Store::open_reader(&config.store).and_then(|store| store.quick_check());
-    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len() >> 20);
-    let log = config.store.with_extension("db-wal");
+    let at = &config.store;
+    let checked = Store::open_reader_if_any(at).and_then(|store| {
+        let Some(store) = store else { return Ok(None) };
+        store.quick_check()?;
+        Ok(Some(store.file_bytes()))
+    });
     match checked {
-        Ok(()) => good(
-            "store",
-            format!("{} is whole, {} MB, log {} MB", config.store.display(), size(&config.store), size(&log)),
-        ),
+        Ok(None) => note("store", format!("{at} is made when the daemon starts")),
+        Ok(Some(Some((file, log)))) => good("store", format!("{at} is whole, {} MB, log {} MB", file >> 20, log >> 20)),
+        Ok(Some(None)) => good("store", format!("{at} answers, and the rows are as they were published")),
         Err(error) => bad("store", error.to_string()),
     }
 }

@@ -171,7 +171,8 @@ impl Complaint {
 
 impl From<StoreError> for Complaint {
     fn from(error: StoreError) -> Complaint {
-        Complaint::new(exit::FAILED, error.to_string())
+        let code = if matches!(error, StoreError::Away { .. }) { exit::TEMPORARY } else { exit::FAILED };
+        Complaint::new(code, error.to_string())
     }
 }
 

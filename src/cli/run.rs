@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
@@ -22,6 +23,9 @@ use crate::store::{RunStart, Store, Trigger};
 
 use super::resort::not_indexed;
 use super::{Complaint, Done, exit, out, task_folder, task_name};
+
+/// A run that is over is written down within this.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Run a task now and wait for its end
 #[derive(clap::Args)]
@@ -91,11 +95,19 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     Scratch::sweep(config);
     store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
     store.keep_history(&[(name.clone(), folder.task.data.history)])?;
+    // Where other daemons share the store: one more, for as long as this run may take.
+    let lease = folder.task.limits.timeout.0 + PATIENCE;
+    let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
+    if !alone && !store.claim(name)? {
+        store.leave()?;
+        return Err(Complaint::new(exit::TEMPORARY, format!("`{name}` is running on a daemon of the fleet")));
+    }
+    let keeper = Keeper::start(store).map_err(|error| failed(&error))?;
     let runner = Runner {
         config: Arc::new(config.clone()),
-        keeper: Keeper::start(store).map_err(|error| failed(&error))?,
+        keeper: keeper.clone(),
         spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
-        turns: Turns::new(config.per_host),
+        turns: Turns::new(config.per_host, None),
         board: Board::default(),
     };
     let (listener, mut lines) = mpsc::unbounded_channel();
@@ -123,9 +135,11 @@ async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     indexer::follow_all(&runner.keeper).await.unwrap_or_else(|error| not_indexed(&error));
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
+    keeper.ask(|store| store.leave()).await?;
     match ended {
         Ended::Run(end) => Ok(end.verdict),
         Ended::SlotTaken => Err(Complaint::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
+        Ended::NotOurs => Err(Complaint::new(exit::TEMPORARY, "a daemon of the fleet has just begun it")),
     }
 }
 

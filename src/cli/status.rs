@@ -126,10 +126,8 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
 
 /// Alerts that did not arrive, of a week at most where they were given up.
 fn undelivered(config: &Config) -> Result<u64, Complaint> {
-    if !config.store.exists() {
-        return Ok(0);
-    }
-    Ok(Store::open_reader(&config.store)?.letters_in_trouble(Utc::now() - GIVEN_UP_LATELY)?)
+    let store = Store::open_reader_if_any(&config.store)?;
+    Ok(store.map_or(Ok(0), |store| store.letters_in_trouble(Utc::now() - GIVEN_UP_LATELY))?)
 }
 
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {

@@ -41,7 +41,12 @@ pub fn gather(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<Stri
 /// The secret of this name: from systemd's credentials directory, from secrets/NAME beside config.toml, or from the
 /// environment. `None` when there is none.
 pub fn lookup(config: &Config, name: &str) -> Result<Option<String>, SecretError> {
-    lookup_in(&config.secrets, &|variable| env::var_os(variable), name)
+    lookup_at(&config.secrets, name)
+}
+
+/// The same before there is a config, by the folder with the secrets.
+pub(super) fn lookup_at(secrets: &Path, name: &str) -> Result<Option<String>, SecretError> {
+    lookup_in(secrets, &|variable| env::var_os(variable), name)
 }
 
 /// When a file with one of these secrets was last changed; `None` where none of them is a file.
@@ -70,7 +75,7 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
 }
 
 /// The names in `${secret:NAME}`s of a text.
-fn in_text(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn in_text(text: &str) -> impl Iterator<Item = String> {
     text.split("${secret:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned())
 }
 

@@ -124,6 +124,11 @@ impl Agenda {
         self.running.len()
     }
 
+    /// The tasks that run or wait to.
+    pub fn busy(&self) -> Vec<TaskName> {
+        self.running.keys().chain(&self.in_line).cloned().collect()
+    }
+
     /// Runs that wait for room.
     pub fn waiting(&self) -> usize {
         self.waiting.len()

@@ -41,5 +41,6 @@ pub fn keep(config: &Config) -> Keep {
         traces: config.keep.traces,
         quarantined: config.keep.quarantined,
         removed_for: config.keep.removed_for,
+        ..Keep::default()
     }
 }

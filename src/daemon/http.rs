@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,23 +91,22 @@ struct Wanted {
 async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
     let mut page = Page::default();
     desk.figures.print(&mut page);
-    let file = desk.config.store.clone();
+    let address = desk.config.store.clone();
     let with_tasks = wanted.tasks != Some(0);
     // A reader of its own: the store's one thread goes on meanwhile.
     let read = tokio::task::spawn_blocking(move || {
-        let store = Store::open_reader(&file)?;
+        let store = Store::open_reader(&address)?;
         let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
-        let mut log = file.clone().into_os_string();
-        log.push("-wal");
-        let log = PathBuf::from(log);
-        let size = [&file, &log].iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum::<u64>();
-        Ok::<_, StoreError>((tasks, store.letters_waiting()?, size))
+        Ok::<_, StoreError>((tasks, store.letters_waiting()?, store.file_bytes()))
     });
     match read.await {
         Ok(Ok((tasks, waiting, size))) => {
             let one = |value: u64| [(String::new(), value as f64)];
             page.gauge("pieme_alerts_waiting", "Alerts that are to be delivered.", one(waiting));
-            page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(size));
+            // How large a server's database is, the server says.
+            if let Some((file, log)) = size {
+                page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(file + log));
+            }
             if with_tasks {
                 print_tasks(&mut page, &tasks, Utc::now());
             }

@@ -23,6 +23,7 @@ impl Service {
     /// again, so that no change is lost: taking a known folder in once more does no harm.
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
         self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
+        self.share_folders().await;
         let taken = self.take_in_changes().await;
         if taken.is_err() {
             self.shelf = Shelf::new(self.config.tasks.clone()).with_commands(self.config.alert.exec.keys());
@@ -42,8 +43,7 @@ impl Service {
         let known = self.runner.keeper.ask(|store| store.tasks()).await?;
         let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
         // Folders that went while no daemon was there to see it.
-        let is_gone = |row: &&TaskRow| !row.removed && self.shelf.get(&row.name).is_none();
-        let gone = known.values().filter(is_gone).map(|row| Change::Removed(row.name.clone()));
+        let gone = known.values().filter(|row| self.is_gone(row)).map(|row| Change::Removed(row.name.clone()));
         let gone: Vec<Change> = gone.filter(|_| self.shelf.trouble().is_none()).collect();
         changes.retain(|change| !gone.contains(change));
         changes.extend(gone);
@@ -98,6 +98,9 @@ impl Service {
         self.repeated_until = self.repeated_until.max(known.and_then(|row| row.last_slot).filter(|slot| *slot > now));
         self.look_for_crashes(&folder, known).await?;
         let before = self.templates.insert(name.clone(), folder.template.clone());
+        if !self.is_ours(&name) {
+            return Ok(());
+        }
         if !folder.task.enabled || known.is_some_and(|row| row.paused) {
             self.promise(name, None);
             return Ok(());

@@ -48,6 +48,11 @@ impl Keeper {
         answered.recv().expect("the store's thread answers every job")
     }
 
+    /// Hands it work, and does not wait.
+    pub fn tell(&self, work: impl FnOnce(&mut Store) + Send + 'static) {
+        self.send(Box::new(work));
+    }
+
     fn send(&self, job: Job) {
         self.jobs.send(job).expect("the store's thread lives as long as a handle does");
     }

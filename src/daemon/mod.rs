@@ -14,6 +14,8 @@ mod courier;
 mod desk;
 pub mod door;
 mod figures;
+mod fleet;
+pub mod folders;
 pub mod gc;
 pub mod indexer;
 pub mod http;
@@ -55,6 +57,8 @@ pub enum Event {
     Ended(TaskName, Option<runner::End>),
     /// Rows were accepted, dropped or brought back at a person's word.
     Resorted(TaskName),
+    /// The other daemons that share the store were looked at.
+    Fleet(Result<Option<crate::store::Look>, crate::store::StoreError>),
     /// SIGHUP: look at everything again.
     Reload,
     /// SIGTERM or SIGINT: take no new work, let the children finish for a while.

@@ -62,6 +62,8 @@ pub enum Ended {
     Run(Box<End>),
     /// Somebody has run this slot already.
     SlotTaken,
+    /// The task has become another daemon's.
+    NotOurs,
 }
 
 /// A run's end as the daemon needs to know it.
@@ -96,7 +98,7 @@ impl Runner {
         let begin = move |store: &mut Store| {
             let begun = store.begin_run(&start)?;
             // Not before: until it has begun, its own slot is what is owed.
-            if next_due.is_some() {
+            if next_due.is_some() && begun != Begun::NotOurs {
                 store.set_next_due(&start.task, next_due)?;
             }
             Ok::<_, StoreError>(begun)
@@ -104,6 +106,7 @@ impl Runner {
         let begun = self.keeper.ask(begin).await?;
         match begun {
             Begun::SlotTaken => return Ok(Ended::SlotTaken),
+            Begun::NotOurs => return Ok(Ended::NotOurs),
             Begun::Started => {}
         }
         tracing::info!(%run, task = %name, "run starts");

@@ -23,6 +23,7 @@ use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
 use super::door::Door;
 use super::figures::Figures;
+use super::fleet::{Fleet, Share};
 use super::indexer::Indexer;
 use super::keeper::Keeper;
 use super::lock::{LockError, StateLock};
@@ -70,6 +71,7 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     store.set_keep(gc::keep(&config));
+    let fleet = Fleet::join(&config, &mut store)?;
     for (run, task) in store.interrupted(Utc::now())? {
         tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
     }
@@ -82,7 +84,7 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
         config: Arc::clone(&config),
         keeper: Keeper::start(store).map_err(io_error("the store's thread"))?,
         spawner: Spawner::start(program).map_err(io_error("the spawner's thread"))?,
-        turns: Turns::new(config.per_host),
+        turns: Turns::new(config.per_host, fleet.as_ref().map(|fleet| fleet.keeper.clone())),
         board,
     };
     let watcher = folder_watch::watch(&config.tasks, events.clone());
@@ -97,7 +99,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     if !clock::is_plausible(Utc::now()) {
         tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
     }
+    service.share = fleet.clone().map(Share::new);
     service.rescan().await?;
+    service.first_look_round().await?;
     if let Some(address) = service.config.metrics {
         figures.turned(0, 0);
         let served = http::listen(address, Arc::clone(&service.config), service.runner.keeper.clone(), figures).await;
@@ -109,6 +113,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
     rounds.end().await;
+    if let Some(fleet) = fleet {
+        fleet.leave().await;
+    }
     drop(watcher);
     Ok(())
 }
@@ -123,6 +130,8 @@ pub(super) struct Service {
     figures: Arc<Figures>,
     pub(super) shelf: Shelf,
     pub(super) agenda: Agenda,
+    /// What there is to share with other daemons; none where the store is this one's alone.
+    pub(super) share: Option<Share>,
     /// Who waits at the socket for which task's next run.
     pub(super) listeners: HashMap<TaskName, Vec<Replies>>,
     /// Who hears which task's run under way.
@@ -165,6 +174,7 @@ impl Service {
             courier,
             figures,
             agenda: Agenda::default(),
+            share: None,
             listeners: HashMap::new(),
             hearing: HashMap::new(),
             templates: BTreeMap::new(),
@@ -235,7 +245,7 @@ impl Service {
             Event::Request(Request::Run { task }, replies) => {
                 // Whoever asks has perhaps just saved a file: the run must be of what stands there now.
                 self.rescan().await?;
-                self.asked_to_run(task, replies);
+                self.asked_to_run(task, replies).await?;
             }
             Event::Request(Request::Collect { dry_run }, replies) => self.collect(dry_run, Some(replies)),
             Event::Request(Request::Pause { task }, replies) => {
@@ -254,6 +264,7 @@ impl Service {
                 self.indexer.published(task.clone());
                 self.look_for_news(Which::One(task));
             }
+            Event::Fleet(look) => self.looked_round(look).await?,
             Event::Stop => self.stop(),
         }
         self.start_waiting();
@@ -262,6 +273,7 @@ impl Service {
 
     async fn tick(&mut self) -> Result<(), StoreError> {
         let now = Utc::now();
+        self.look_round();
         if let Some(by) = self.stop_by {
             if Instant::now() >= by {
                 self.stopping.send_replace(true);
@@ -299,8 +311,11 @@ impl Service {
         self.shelf.get(name)?.good.clone()
     }
 
-    fn asked_to_run(&mut self, name: TaskName, replies: Replies) {
-        let refuse = |sentence: String| drop(replies.send(Reply::Refused { sentence }));
+    async fn asked_to_run(&mut self, name: TaskName, replies: Replies) -> Result<(), StoreError> {
+        let refuse = |sentence: String| {
+            drop(replies.send(Reply::Refused { sentence }));
+            Ok(())
+        };
         if self.stop_by.is_some() {
             return refuse("the daemon is stopping".to_owned());
         }
@@ -316,9 +331,13 @@ impl Service {
         if self.agenda.running_for(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
             return refuse(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
         }
+        if !self.claim(&name).await? {
+            return refuse(format!("`{name}` is running on another daemon of the fleet; try again when it is done"));
+        }
         let _ = replies.send(Reply::Queued);
         self.listeners.entry(folder.name.clone()).or_default().push(replies);
         self.agenda.now(folder.name.clone(), Trigger::Person);
+        Ok(())
     }
 
     /// Whoever waits at the socket for a run that will not start now is told so.
@@ -357,7 +376,7 @@ impl Service {
             let began = Instant::now();
             let end = match runner.run(order).await {
                 Ok(Ended::Run(end)) => Some(*end),
-                Ok(Ended::SlotTaken) => None,
+                Ok(Ended::SlotTaken | Ended::NotOurs) => None,
                 Err(error) => {
                     tracing::error!(task = %waiting.name, "the run could not be begun: {error}");
                     Some(End::failed(store_trouble(error)))

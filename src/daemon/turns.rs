@@ -1,4 +1,4 @@
-//! Whose turn it is at which host, over all runs of this daemon. A child asks; the answer goes back over its stdin, at once
+//! Whose turn it is at which host, over all runs of this daemon, and of those that share its store. A child asks; the answer goes back over its stdin, at once
 //! or when another run is done with the host.
 
 use std::collections::HashMap;
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use crate::model::calendar::Granted;
 use crate::model::{Calendar, RunId};
 use crate::wire::Answer;
+
+use super::keeper::Keeper;
 
 /// An answer on its way to a child.
 pub enum Given {
@@ -31,12 +33,17 @@ struct Book {
     calendar: Calendar,
     /// Where the answers of each run go.
     doors: HashMap<RunId, Answers>,
+    /// What each run has asked for last.
+    asked: HashMap<RunId, (String, Duration)>,
+    /// Books turns over all daemons that share the store.
+    fleet: Option<Keeper>,
 }
 
 impl Turns {
-    pub fn new(per_host: u32) -> Turns {
+    pub fn new(per_host: u32, fleet: Option<Keeper>) -> Turns {
         let calendar = Calendar::new(usize::try_from(per_host).unwrap_or(usize::MAX));
-        Turns(Arc::new(Mutex::new(Book { calendar, doors: HashMap::new() })))
+        let book = Book { calendar, doors: HashMap::new(), asked: HashMap::new(), fleet };
+        Turns(Arc::new(Mutex::new(book)))
     }
 
     pub fn enter(&self, run: RunId, door: Answers) {
@@ -49,9 +56,12 @@ impl Turns {
         let mut book = self.book();
         let granted = book.calendar.leave(run, now);
         book.call(granted);
-        if host.len() <= MAX_HOST_BYTES
-            && let Some(wait) = book.calendar.ask(run, &host.to_ascii_lowercase(), delay, now)
-        {
+        let host = host.to_ascii_lowercase();
+        if host.len() > MAX_HOST_BYTES {
+            return;
+        }
+        book.asked.insert(run, (host.clone(), delay));
+        if let Some(wait) = book.calendar.ask(run, &host, delay, now) {
             book.call(vec![(run, wait)]);
         }
     }
@@ -60,12 +70,14 @@ impl Turns {
         let mut book = self.book();
         let granted = book.calendar.over(run, pause, Instant::now());
         book.call(granted);
+        book.rest(run, pause);
     }
 
     /// The run has ended; nothing of it stays.
     pub fn leave(&self, run: RunId) {
         let mut book = self.book();
         book.doors.remove(&run);
+        book.asked.remove(&run);
         let granted = book.calendar.leave(run, Instant::now());
         book.call(granted);
     }
@@ -79,13 +91,32 @@ impl Turns {
 impl Book {
     fn call(&self, granted: Vec<Granted>) {
         for (run, wait) in granted {
-            let wait_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
-            if let Some(door) = self.doors.get(&run) {
-                // A child that has gone meanwhile leaves by itself.
-                let _ = door.send(Given::Said(Answer::Turn { wait_ms }, Vec::new()));
+            let Some(door) = self.doors.get(&run).cloned() else { continue };
+            match (&self.fleet, self.asked.get(&run).cloned()) {
+                // Its turn among the others as well, beside everything else.
+                (Some(fleet), Some((host, delay))) => fleet.tell(move |store| {
+                    // Without the store the calendar of this daemon holds.
+                    let booked = store.next_turn(&host, delay).unwrap_or_default();
+                    say(&door, wait.max(booked));
+                }),
+                (None, _) | (_, None) => say(&door, wait),
             }
         }
     }
+
+    /// A host that wants peace wants it from all daemons.
+    fn rest(&self, run: RunId, pause: Duration) {
+        if let (Some(fleet), Some((host, _)), false) = (&self.fleet, self.asked.get(&run).cloned(), pause.is_zero()) {
+            // Who cannot be told finds out by asking.
+            fleet.tell(move |store| drop(store.rest(&host, pause)));
+        }
+    }
+}
+
+fn say(door: &Answers, wait: Duration) {
+    let wait_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
+    // A child that has gone meanwhile leaves by itself.
+    let _ = door.send(Given::Said(Answer::Turn { wait_ms }, Vec::new()));
 }
 
 #[cfg(test)]
@@ -110,7 +141,7 @@ mod tests {
 
     #[test]
     fn two_runs_at_one_host_take_turns() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, None);
         let ((a, to_a), (b, to_b)) = (enter(&turns), enter(&turns));
         turns.ask(a, "shop.test", Duration::ZERO);
         turns.ask(b, "SHOP.test", Duration::ZERO);
@@ -121,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_run_that_crashes_makes_room() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, None);
         let ((a, _to_a), (b, to_b)) = (enter(&turns), enter(&turns));
         turns.ask(a, "shop.test", Duration::ZERO);
         turns.ask(b, "shop.test", Duration::ZERO);
@@ -131,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_child_that_asks_and_asks_fills_no_line() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, None);
         let ((a, _to_a), (b, to_b), (c, to_c)) = (enter(&turns), enter(&turns), enter(&turns));
         turns.ask(a, "shop.test", Duration::ZERO);
         for _ in 0..1_000 {

@@ -13,6 +13,7 @@ pub mod record;
 pub mod run;
 pub mod script;
 pub mod stepped;
+pub mod store_address;
 pub mod task;
 pub mod unit;
 pub mod value;
@@ -30,6 +31,7 @@ pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, Run
 pub use script::{Script, Step};
 pub use sketch::Sketch;
 pub use stepped::Stepped;
+pub use store_address::{AddressError, PostgresAddress, StoreAddress};
 pub use task::{Task, TaskName};
 pub use unit::{ByteSize, Span};
 pub use value::{Facet, Value, ValueColumn};

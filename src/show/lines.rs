@@ -81,8 +81,8 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
 /// All tasks, worst first.
 pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, StoreError> {
     let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
-    if config.store.exists() {
-        let rows = Store::open_reader(&config.store)?.tasks()?;
+    if let Some(store) = Store::open_reader_if_any(&config.store)? {
+        let rows = store.tasks()?;
         let known = |row: TaskRow| (row.name.clone(), Known { row, is_disabled: false, tags: None });
         all.extend(rows.into_iter().map(known));
     }

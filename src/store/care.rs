@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::model::{Span, TaskName};
 
+/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
+pub(super) const RUNS_A_STEP: u32 = 200;
+
+/// Records of history that one step removes, on the same guess.
+pub(super) const RECORDS_A_STEP: u32 = 5_000;
+
 /// How much is kept of what is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
@@ -25,6 +31,8 @@ pub struct Keep {
     pub quarantined: u32,
     /// Of a task whose folder is gone this long only the published rows are kept.
     pub removed_for: Span,
+    /// Records of a task's history, however long it is to be kept: the oldest changes go.
+    pub history_records: u64,
 }
 
 impl Default for Keep {
@@ -40,6 +48,8 @@ impl Default for Keep {
             traces: 20,
             quarantined: 3,
             removed_for: days(30),
+            // Some 300 MB; 5,000 records that all change every minute come to as many in three hours.
+            history_records: 1_000_000,
         }
     }
 }
@@ -81,8 +91,11 @@ pub trait Care {
     /// Writes down that the daemon is alive.
     fn alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// Looks through the whole file, however large.
+    /// Looks through the whole database, however large, as far as that can be done from here.
     fn quick_check(&self) -> Result<(), StoreError>;
+
+    /// What the file and its write-ahead log take up; none where a server keeps them.
+    fn file_bytes(&self) -> Option<(u64, u64)>;
 }
 
 /// What is not kept any longer.

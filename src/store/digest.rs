@@ -6,6 +6,9 @@ use std::hash::Hasher;
 
 use super::StoreError;
 
+/// What tells a record from run to run: the hash of the cells that identify it.
+pub(super) type Key = [u8; 16];
+
 /// Of one record, from the cells that are there, under their names. Columns without a value leave no mark, so that a
 /// column which only a later page has does not change the records before it.
 pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u128 {

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::model::RunId;
+use crate::model::{PostgresAddress, RunId, StoreAddress};
+
+/// What the database's driver says; which one it is matters to nobody.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no database at {} yet; the daemon makes it when it first starts", .0.display())]
-    Missing(PathBuf),
+    #[error("there is no database at {0} yet; the daemon makes it when it first starts")]
+    Missing(StoreAddress),
     #[error("{} is empty, which a database never is: put a backup in its place, or delete it to start anew", .0.display())]
     Empty(PathBuf),
     #[error(
@@ -22,20 +25,30 @@ pub enum StoreError {
          whoever uses it (`systemctl stop pieme-daemon`) before you put another in its place", .0.display()
     )]
     Gone(PathBuf),
-    #[error("{} is not a database of pieme; nothing was written to it", .0.display())]
-    Foreign(PathBuf),
-    #[error("{} was written by a newer pieme (format {found}, this one knows {known}): install that version", path.display())]
-    TooNew { path: PathBuf, found: i64, known: i64 },
+    #[error("{0} is not a database of pieme; nothing was written to it")]
+    Foreign(StoreAddress),
+    #[error("{at} was written by a newer pieme (format {found}, this one knows {known}): install that version")]
+    TooNew { at: StoreAddress, found: i64, known: i64 },
     #[error(
         "the database is damaged ({0}); nothing was changed. Put a backup in its place, or save it with sqlite3's .recover"
     )]
     Damaged(String),
     #[error("the disk is full; the rows published before are as they were")]
-    Full(#[source] rusqlite::Error),
+    Full(#[source] Cause),
     #[error("another process is writing to the database")]
-    Busy(#[source] rusqlite::Error),
+    Busy(#[source] Cause),
     #[error("the database cannot be written to: its file, its folder or this connection is read-only")]
-    ReadOnly(#[source] rusqlite::Error),
+    ReadOnly(#[source] Cause),
+    #[error("the database at {at} cannot be reached ({why}); what it had published is as it was")]
+    Away { at: PostgresAddress, why: String },
+    #[error("the database at {at} lets us not in: {why}")]
+    NotLetIn { at: PostgresAddress, why: String },
+    #[error(
+        "another daemon calls itself `{name}` and is alive ({home}); give this one a name of its own: [fleet] name = \"…\""
+    )]
+    NameTaken { name: String, home: String },
+    #[error("run {0} is not this daemon's any more: its lease ran out, and the others have recorded it as crash")]
+    Late(RunId),
     #[error("there is no run {0}")]
     NoSuchRun(RunId),
     #[error("run {0} has ended already")]
@@ -47,7 +60,7 @@ pub enum StoreError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("the database answered: {0}")]
-    Sql(#[source] rusqlite::Error),
+    Sql(#[source] Cause),
 }
 
 impl StoreError {
@@ -58,16 +71,21 @@ impl StoreError {
             named_already => named_already,
         }
     }
+
+    /// A value that stands in the database and cannot be read.
+    pub(super) fn value(error: impl std::fmt::Display) -> StoreError {
+        StoreError::Value(error.to_string())
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => StoreError::Full(error),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(error),
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly(error),
+            Some(ErrorCode::DiskFull) => StoreError::Full(error.into()),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(error.into()),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly(error.into()),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged(error.to_string()),
-            _ => StoreError::Sql(error),
+            _ => StoreError::Sql(error.into()),
         }
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::StoreError;
+use super::life::Life;
 use crate::model::{Counts, RunId, Span, TaskName};
 
 /// Why the records of a change are not listed.
@@ -146,55 +147,6 @@ pub struct RecordChange {
     pub cells: Vec<CellChange>,
 }
 
-/// What happened to one record, and when.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Event {
-    pub run: RunId,
-    pub at: DateTime<Utc>,
-    #[serde(flatten)]
-    pub record: RecordChange,
-}
-
-/// A record's life, as far as the history goes back.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Life {
-    pub key: RecordKey,
-    pub name: String,
-    pub first_seen: Option<DateTime<Utc>>,
-    /// Oldest first.
-    pub events: Vec<Event>,
-    /// Its cells where it is published, under their columns.
-    pub now: Option<Vec<(String, Cell)>>,
-}
-
-/// A value of a column from an instant on; an empty cell from when the record was not there.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
-    pub at: DateTime<Utc>,
-    #[serde(flatten)]
-    pub cell: Cell,
-}
-
-impl Life {
-    /// What one column said from when on, oldest first.
-    pub fn series(&self, column: &str) -> Vec<Point> {
-        let mut points: Vec<Point> = Vec::new();
-        for event in &self.events {
-            let Some(cell) = event.record.cells.iter().find(|cell| cell.column == column) else { continue };
-            if points.is_empty() && event.record.what != What::Added {
-                let at = self.first_seen.unwrap_or(event.at).min(event.at);
-                points.push(Point { at, cell: cell.from.clone() });
-            }
-            points.push(Point { at: event.at, cell: cell.to.clone() });
-        }
-        let now = self.now.iter().flatten().find(|(name, _)| name == column);
-        if let (true, Some((_, cell)), Some(at)) = (points.is_empty(), now, self.first_seen) {
-            points.push(Point { at, cell: cell.clone() });
-        }
-        points
-    }
-}
-
 /// What changed, and when.
 pub trait History {
     /// How long changes of tasks are kept; a task that nobody has spoken of keeps them for 90 days.
@@ -219,50 +171,4 @@ pub trait History {
 
     /// The life of one record; none where it is not published and was not in all of the history.
     fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError>;
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-
-    use super::*;
-
-    fn cell(text: &str) -> Cell {
-        Cell { text: (text != "-").then(|| text.to_owned()), value: Json::Null }
-    }
-
-    fn event(day: i64, what: What, from: &str, to: &str) -> Event {
-        let cells = vec![CellChange { column: "price".to_owned(), from: cell(from), to: cell(to) }];
-        let record = RecordChange { id: day, key: RecordKey(1), what, name: "a".to_owned(), cells };
-        Event { run: RunId::new(), at: at(day), record }
-    }
-
-    fn at(day: i64) -> DateTime<Utc> {
-        DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(day)
-    }
-
-    fn check(events: Vec<Event>, now: Option<&str>, expected: &[(i64, &str)]) {
-        let now = now.map(|text| vec![("price".to_owned(), cell(text))]);
-        let life = Life { key: RecordKey(1), name: "a".to_owned(), first_seen: Some(at(1)), events, now };
-        let series: Vec<(i64, String)> = life
-            .series("price")
-            .into_iter()
-            .map(|it| ((it.at - at(0)).num_days(), it.cell.text.unwrap_or_else(|| "-".to_owned())))
-            .collect();
-        let series: Vec<(i64, &str)> = series.iter().map(|(day, text)| (*day, text.as_str())).collect();
-        assert_eq!(series, expected);
-        assert_eq!(life.series("rating"), [], "a column that it has not");
-    }
-
-    #[test]
-    fn a_series_begins_when_the_record_was_first_seen() {
-        check(vec![], Some("5"), &[(1, "5")]);
-        check(vec![event(3, What::Changed, "5", "6")], Some("6"), &[(1, "5"), (3, "6")]);
-        check(vec![event(3, What::Added, "-", "6")], Some("6"), &[(3, "6")]);
-        check(
-            vec![event(3, What::Removed, "5", "-"), event(4, What::Added, "-", "7")],
-            Some("7"),
-            &[(1, "5"), (3, "-"), (4, "7")],
-        );
-    }
 }

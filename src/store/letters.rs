@@ -7,6 +7,9 @@ use super::{StoreError, TaskRow};
 use crate::model::TaskName;
 use crate::model::task::Alert;
 
+/// Alerts of a task that are remembered once they are delivered or given up.
+pub(super) const KEPT: u32 = 50;
+
 /// A task with alerts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {

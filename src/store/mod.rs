@@ -1,4 +1,5 @@
-//! EDGE: the database, the only SQL. One writer (the daemon), any number of readers.
+//! EDGE: the database, the only SQL. A file of SQLite has one writer (the daemon) and any number of readers; a PostgreSQL
+//! database has as many daemons as one likes.
 //!
 //! What a store can do is said here, in one trait a concern; a database that can do all of it is a [`Backend`].
 //! All our own tables start with `_`, which no task's name does.
@@ -11,21 +12,33 @@ mod search;
 mod letters;
 mod pages;
 mod history;
+mod life;
 mod compare;
 mod record;
 mod care;
+mod fleet;
+mod folders;
 mod names;
 mod digest;
 mod stamp;
+mod stored;
+mod batch;
+mod settle;
+mod owed;
+mod aside;
 mod sqlite;
+mod postgres;
 
+use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
-use std::path::Path;
 
 pub use care::{Care, Collected, Collecting, Keep};
 pub use error::StoreError;
-pub use history::{Cell, CellChange, Change, Event, History, Life, Point, RecordChange, RecordKey, Unlisted, What};
+pub use fleet::{Fleet, Look, Member};
+pub use folders::{FolderHead, Folders, SharedFile};
+pub use history::{Cell, CellChange, Change, History, RecordChange, RecordKey, Unlisted, What};
 pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
+pub use life::{Event, Life, Point};
 pub use pages::Pages;
 pub use rows::{Aside, Browse, Resort, Rows, Shown};
 pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
@@ -35,12 +48,40 @@ pub use task::{Seen, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
-    Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
+    Runs
+    + Staging
+    + Ending
+    + Shown
+    + History
+    + Aside
+    + Search
+    + Tasks
+    + Letters
+    + Pages
+    + Care
+    + Collecting
+    + Fleet
+    + Folders
+    + Send
 {
 }
 
 impl<T> Backend for T where
-    T: Runs + Staging + Ending + Shown + History + Aside + Search + Tasks + Letters + Pages + Care + Collecting + Send
+    T: Runs
+        + Staging
+        + Ending
+        + Shown
+        + History
+        + Aside
+        + Search
+        + Tasks
+        + Letters
+        + Pages
+        + Care
+        + Collecting
+        + Fleet
+        + Folders
+        + Send
 {
 }
 
@@ -49,13 +90,28 @@ pub struct Store(Box<dyn Backend>);
 
 impl Store {
     /// Opens the database for writing; makes it, or brings its format up to date, if need be.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
-        Ok(Store(Box::new(sqlite::Sqlite::open(path)?)))
+    pub fn open(at: impl Into<StoreAddress>) -> Result<Store, StoreError> {
+        Ok(Store(match at.into() {
+            StoreAddress::Sqlite(path) => Box::new(sqlite::Sqlite::open(&path)?),
+            StoreAddress::Postgres(address) => Box::new(postgres::Postgres::open(&address)?),
+        }))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(path: &Path) -> Result<Store, StoreError> {
-        Ok(Store(Box::new(sqlite::Sqlite::open_reader(path)?)))
+    pub fn open_reader(at: impl Into<StoreAddress>) -> Result<Store, StoreError> {
+        Ok(Store(match at.into() {
+            StoreAddress::Sqlite(path) => Box::new(sqlite::Sqlite::open_reader(&path)?),
+            StoreAddress::Postgres(address) => Box::new(postgres::Postgres::open_reader(&address)?),
+        }))
+    }
+
+    /// As [`Store::open_reader`]; `None` where the daemon has never made one.
+    pub fn open_reader_if_any(at: &StoreAddress) -> Result<Option<Store>, StoreError> {
+        match Store::open_reader(at) {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -65,32 +65,26 @@ pub(super) fn place_values(
     Ok(found)
 }
 
-/// The columns of a task's view: a typed column is its value, and the text as found stands beside it.
-pub(super) fn view_list(columns: &[ColumnName]) -> String {
+/// The columns of a task's view, each with its name there: a typed column is its value, and the text as found stands beside
+/// it.
+pub(super) fn view_columns(columns: &[ColumnName]) -> Vec<(usize, String)> {
     let value_of = |at: usize| {
         let is_it = |value: ValueColumn| value.of == at && value.facet == Facet::Value;
-        columns.iter().find(|column| column.value.is_some_and(is_it))
+        columns.iter().position(|column| column.value.is_some_and(is_it))
     };
     let shown = |(at, column): (usize, &ColumnName)| match (value_of(at), column.value) {
-        (Some(value), None) => {
-            let (value, name) = (quoted(&value.stored), quoted(&column.stored));
-            format!("{value} AS {name}, {name} AS {}", quoted(&text_name(column)))
-        }
-        (_, Some(ValueColumn { facet: Facet::Value, .. })) => String::new(),
-        (_, Some(_)) | (None, None) => quoted(&column.stored),
+        (Some(value), None) => vec![(value, column.stored.clone()), (at, text_name(column))],
+        (_, Some(ValueColumn { facet: Facet::Value, .. })) => Vec::new(),
+        (_, Some(_)) | (None, None) => vec![(at, column.stored.clone())],
     };
-    let all: Vec<String> = columns.iter().enumerate().map(shown).filter(|it| !it.is_empty()).collect();
-    all.join(", ")
+    columns.iter().enumerate().flat_map(shown).collect()
 }
 
-/// The columns of the view that hold the texts as found, in the order of the texts.
-pub(super) fn view_texts(columns: &[ColumnName]) -> String {
-    let is_typed = |at: usize| columns.iter().any(|column| column.value.is_some_and(|value| value.of == at));
-    let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
-    let name = |(at, column): (usize, &ColumnName)| {
-        if is_typed(at) { quoted(&text_name(column)) } else { quoted(&column.stored) }
-    };
-    texts.map(name).collect::<Vec<_>>().join(", ")
+/// The names in the view of the columns that hold the texts as found, in the order of the texts.
+pub(super) fn view_texts(columns: &[ColumnName], shown: &[(usize, String)]) -> String {
+    let texts = (0..columns.len()).filter(|&at| columns[at].is_text());
+    let name = |at: usize| shown.iter().find(|(of, _)| *of == at).map(|(_, name)| quoted(name));
+    texts.filter_map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn text_name(column: &ColumnName) -> String {

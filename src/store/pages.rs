@@ -3,6 +3,15 @@
 use super::StoreError;
 use crate::model::{PageMeta, RunId, TraceLine};
 
+/// Of one run. A script of fifty steps over fifty pages writes some 200.
+pub(super) const MAX_TRACE_LINES: i64 = 2_000;
+
+/// Pages that a script's `save` names are counted from 1,000 and are at most as many.
+pub(super) const MAX_SAVED_INDEX: u32 = 2_000;
+
+/// Of one line of a trace.
+pub(super) const MAX_TRACE_CHARS: usize = 4_096;
+
 /// What a run leaves to look at.
 pub trait Pages {
     /// Appends to a run's trace; beyond the limit lines are dropped.

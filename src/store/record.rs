@@ -4,6 +4,8 @@ use serde_json::{Value as Json, json};
 
 use super::StoreError;
 use super::history::{Cell, CellChange};
+use super::settle::Generation;
+use crate::model::Facet;
 
 /// A longer text is cut: history says that it changed, the rows have it whole.
 const MAX_CHARS: usize = 4_000;
@@ -13,6 +15,19 @@ const MAX_NAME: usize = 200;
 
 /// Its texts under their columns, with what they mean.
 pub(super) type Cells = Vec<(String, Cell)>;
+
+/// A record's cells out of all that its table has of it, in the order of the generation's columns; with its name.
+pub(super) fn of(generation: &Generation, all: &[Json]) -> (String, Cells) {
+    let columns = &generation.columns;
+    let value_of = |at: usize| {
+        let is_it = |place: &usize| columns[*place].value.is_some_and(|it| it.of == at && it.facet == Facet::Value);
+        (0..columns.len()).find(is_it).map_or(Json::Null, |place| all[place].clone())
+    };
+    let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
+    let cell = |at: usize| Cell { text: all[at].as_str().map(str::to_owned), value: value_of(at) };
+    let cells: Cells = texts.map(|(at, column)| (column.stored.clone(), cell(at))).collect();
+    (name(generation.key.as_deref().unwrap_or_default(), &cells), cells)
+}
 
 /// What people know a record by: the texts of its key columns, or else the first text that it has.
 pub(super) fn name(key: &[String], cells: &Cells) -> String {

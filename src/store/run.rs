@@ -52,6 +52,8 @@ pub enum Begun {
     Started,
     /// This slot had its run; nothing was written.
     SlotTaken,
+    /// The task is another daemon's; nothing was written.
+    NotOurs,
 }
 
 /// A run as it is kept.

@@ -13,7 +13,7 @@ use crate::model::{Row, TaskName};
 pub(super) use query::Term;
 pub use query::{Marks, Query, QueryError};
 pub use snippet::Snippet;
-pub(super) use words::{fold_into, folded};
+pub(super) use words::{fold_into, folded, words};
 
 /// What a person wants to see.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Instants as they stand in the database: text that sorts, that SQLite's date functions read, in UTC to the
 //! millisecond.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
 
 use super::StoreError;
 
@@ -11,7 +11,16 @@ pub(super) fn text(at: DateTime<Utc>) -> String {
 
 /// As `text`, from the milliseconds of an instant.
 pub(super) fn text_of_millis(millis: i64) -> String {
-    text(DateTime::from_timestamp_millis(millis).unwrap_or(DateTime::UNIX_EPOCH))
+    text(of_millis(millis))
+}
+
+/// An instant as exact as both databases keep it.
+pub(super) fn to_millis(at: DateTime<Utc>) -> DateTime<Utc> {
+    at.trunc_subsecs(3)
+}
+
+pub(super) fn of_millis(millis: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(millis).unwrap_or(DateTime::UNIX_EPOCH)
 }
 
 pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {

@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::model::task::NameError;
-use crate::model::{Outcome, Span, TaskName, Verdict};
+use crate::model::{Outcome, Span, StoreAddress, TaskName, Verdict};
 use crate::taskdir::{self, Problem, TaskFolder};
 
 /// What begins with a dot is no task.
@@ -141,7 +141,12 @@ pub fn sweep(tasks: &Path, now: SystemTime) {
 
 fn out_of_sight(config: &Config, scratch: &Path) -> Config {
     let state = scratch.join("state");
-    Config { tasks: scratch.join("tasks"), store: state.join("pieme.db"), state, ..config.clone() }
+    Config {
+        tasks: scratch.join("tasks"),
+        store: StoreAddress::Sqlite(state.join("pieme.db")),
+        state,
+        ..config.clone()
+    }
 }
 
 /// The key of task.toml that a private address asks for.

@@ -15,6 +15,7 @@ mod samples;
 mod state;
 mod kept;
 mod items;
+pub mod share;
 mod template_text;
 
 use std::collections::BTreeSet;

@@ -79,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// One owner for each piece of the outside world.
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
+    ("tokio_postgres", &["store"]),
     ("reqwest", &["robot"]),
     ("axum", &["practice", "daemon", "web"]),
     ("lettre", &["alert"]),

@@ -8,11 +8,14 @@ use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, ValueCol
 use pieme::store::{RunStart, Store, Trigger};
 use tempfile::TempDir;
 
+use super::postgres::Schema;
 use super::stage::Said;
 
 pub struct Kept {
     pub folder: TempDir,
     pub store: Store,
+    /// Where the rows are, if not in a file.
+    _schema: Option<Schema>,
     minutes: i64,
 }
 
@@ -30,7 +33,16 @@ impl Kept {
         std::fs::write(folder.path().join("config.toml"), "").expect("a configuration");
         std::fs::create_dir(folder.path().join("tasks")).expect("a folder for tasks");
         let store = Store::open(&folder.path().join("state/pieme.db")).expect("a new database");
-        Kept { folder, store, minutes: 0 }
+        Kept { folder, store, _schema: None, minutes: 0 }
+    }
+
+    /// The same with the rows in PostgreSQL.
+    pub fn on_postgres() -> Kept {
+        let schema = super::postgres::shared().schema();
+        let kept = Kept::new();
+        std::fs::write(kept.path("config.toml"), format!("store = \"{}\"\n", schema.url())).expect("a configuration");
+        let store = Store::open(schema.address()).expect("a new database");
+        Kept { store, _schema: Some(schema), ..kept }
     }
 
     pub fn path(&self, inside: &str) -> PathBuf {

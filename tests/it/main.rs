@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
 mod kept;
+mod postgres;
 mod stage;
 mod terminal;
 
@@ -16,6 +17,7 @@ mod daemon;
 mod details;
 mod docs;
 mod export;
+mod fleet;
 mod hostile;
 mod induce;
 mod json;

@@ -12,7 +12,10 @@ const SHOP: &str = "shop";
 
 /// A daemon that watches the practice shop by a template that a person has confirmed.
 fn watched(receiver: &Receiver) -> Stage {
-    let mut stage = Stage::new();
+    watched_on(Stage::new(), receiver)
+}
+
+fn watched_on(mut stage: Stage, receiver: &Receiver) -> Stage {
     let config = stage.read("config.toml");
     stage.write("config.toml", &format!("{config}[alert]\nallow_private = true\n"));
     let alert = format!("[alert]\nurls = [\"http://127.0.0.1:{}/hook\"]\nafter = 1\n", receiver.port);
@@ -37,7 +40,7 @@ fn records(stage: &Stage) -> Vec<Value> {
 
 /// Column names in their order, as a reader of the table sees them.
 fn columns(stage: &Stage) -> String {
-    stage.sql("SELECT group_concat(name) FROM pragma_table_info('shop')")
+    stage.columns(SHOP)
 }
 
 /// The new design has another order.
@@ -61,8 +64,17 @@ fn told(stage: &Stage, receiver: &Receiver, count: usize) -> Vec<String> {
 
 #[test]
 fn a_redesign_costs_one_run_one_alert_and_one_key() {
+    one_run_one_alert_and_one_key(Stage::new());
+}
+
+#[test]
+fn a_redesign_costs_one_run_one_alert_and_one_key_on_postgresql() {
+    one_run_one_alert_and_one_key(Stage::on_postgres());
+}
+
+fn one_run_one_alert_and_one_key(stage: Stage) {
     let receiver = Receiver::start();
-    let stage = watched(&receiver);
+    let stage = watched_on(stage, &receiver);
     let (before, names) = (records(&stage), columns(&stage));
     assert_eq!(before.len(), 48);
 

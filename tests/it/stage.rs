@@ -11,6 +11,8 @@ use pieme::practice::Site;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::postgres::{self, Schema};
+
 /// Whatever a test waits for happens within this time, or the test fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
@@ -18,6 +20,8 @@ pub struct Stage {
     pub site: Site,
     folder: TempDir,
     daemon: Option<Child>,
+    /// Where the rows are, if not in a file.
+    schema: Option<Schema>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -60,7 +64,17 @@ impl Stage {
         demo::lay_out(folder.path(), site.port()).expect("the demo can be laid out");
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
-        Stage { site, folder, daemon: None, _runtime: runtime }
+        Stage { site, folder, daemon: None, schema: None, _runtime: runtime }
+    }
+
+    /// The same with its rows in PostgreSQL.
+    pub fn on_postgres() -> Stage {
+        let mut stage = Stage::new();
+        let schema = postgres::shared().schema();
+        let config = format!("store = \"{}\"\n{}", schema.url(), stage.read("config.toml"));
+        stage.write("config.toml", &config);
+        stage.schema = Some(schema);
+        stage
     }
 
     pub fn path(&self, inside: &str) -> PathBuf {
@@ -211,8 +225,11 @@ impl Stage {
         }
     }
 
-    /// What the real sqlite3 program answers.
+    /// What the real sqlite3 or psql program answers.
     pub fn sql(&self, query: &str) -> String {
+        if let Some(schema) = &self.schema {
+            return schema.psql(query);
+        }
         let said: Said = Command::new("sqlite3")
             .arg(self.path("state/pieme.db"))
             .arg(query)
@@ -221,6 +238,16 @@ impl Stage {
             .into();
         assert_eq!(said.code, 0, "{query}: {}", said.stderr);
         said.stdout.trim_end().to_owned()
+    }
+
+    /// The names of a view's columns, in their order.
+    pub fn columns(&self, view: &str) -> String {
+        match &self.schema {
+            None => self.sql(&format!("SELECT name FROM pragma_table_info('{view}')")),
+            Some(_) => self.sql(&format!(
+                "SELECT attname FROM pg_attribute WHERE attrelid = '\"{view}\"'::regclass AND attnum > 0 ORDER BY attnum"
+            )),
+        }
     }
 
     pub fn post(&self, path: &str) {

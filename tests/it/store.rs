@@ -1,11 +1,27 @@
 //! The database: what readers see, what survives, what is refused.
 
+/// The same tests on each database: `sqlite::NAME` and `postgres::NAME`.
+macro_rules! on_both {
+    ($($name:ident)*) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(super::Kind::Sqlite) })*
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(super::Kind::Postgres) })*
+        }
+    };
+}
+
+mod aside;
 mod damage;
+mod fleet;
 mod gc;
 mod history;
+mod keys;
 mod publishing;
 mod readers;
 mod retention;
+mod server;
 mod unchanged;
 mod values;
 
@@ -13,27 +29,74 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pieme::model::{Emptiness, Failure, Figures, Outcome, Publication, Quarantine, Row, RunId, TaskName, Verdict};
+use pieme::model::{
+    Emptiness, Failure, Figures, Outcome, Publication, Quarantine, Row, RunId, StoreAddress, TaskName, Verdict,
+};
 use pieme::store::{Begun, RunStart, Store, Trigger};
 use tempfile::TempDir;
 
-/// A database in a scratch folder, with a clock that goes on by a minute at each look.
+use crate::postgres::Schema;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+/// Where a test's database is.
+enum Home {
+    Sqlite(TempDir),
+    Postgres(Schema),
+}
+
+impl Home {
+    fn new(kind: Kind) -> Home {
+        match kind {
+            Kind::Sqlite => Home::Sqlite(tempfile::tempdir().expect("a scratch folder")),
+            Kind::Postgres => Home::Postgres(crate::postgres::shared().schema()),
+        }
+    }
+
+    fn address(&self) -> StoreAddress {
+        match self {
+            Home::Sqlite(folder) => StoreAddress::Sqlite(folder.path().join("pieme.db")),
+            Home::Postgres(schema) => schema.address(),
+        }
+    }
+}
+
+/// A database of its own, with a clock that goes on by a minute at each look.
 struct Scene {
-    folder: TempDir,
+    home: Home,
     store: Store,
     task: TaskName,
     minutes: i64,
 }
 
 impl Scene {
-    fn new() -> Scene {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        let store = Store::open(&folder.path().join("pieme.db")).expect("a new database");
-        Scene { folder, store, task: name("halifax-hotels"), minutes: 0 }
+    fn on(kind: Kind) -> Scene {
+        let home = Home::new(kind);
+        let store = Store::open(home.address()).expect("a new database");
+        Scene { home, store, task: name("halifax-hotels"), minutes: 0 }
+    }
+
+    /// The writer goes and comes again; nothing but the database stays.
+    fn reopened(self) -> Scene {
+        let Scene { home, store, task, minutes } = self;
+        drop(store);
+        let store = Store::open(home.address()).expect("the same database");
+        Scene { home, store, task, minutes }
+    }
+
+    fn reader(&self) -> Store {
+        Store::open_reader(self.home.address()).expect("a reader")
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path().join("pieme.db")
+        match &self.home {
+            Home::Sqlite(folder) => folder.path().join("pieme.db"),
+            Home::Postgres(_) => panic!("a database on a server has no path"),
+        }
     }
 
     fn now(&mut self) -> DateTime<Utc> {
@@ -76,20 +139,58 @@ impl Scene {
 
     /// The published rows in short: `name=price` of each.
     fn shown(&self) -> Vec<String> {
-        let reader = Store::open_reader(&self.path()).expect("a reader");
-        let rows = reader.published(&self.task, 100, 0).expect("rows");
+        let rows = self.reader().published(&self.task, 100, 0).expect("rows");
         rows.map(|rows| rows.table.rows).unwrap_or_default().iter().map(short).collect()
     }
 
-    /// What the sqlite3 program answers, as anybody may ask.
-    fn sqlite3(&self, sql: &str) -> String {
-        sqlite3(&self.path(), sql)
+    /// What the sqlite3 or the psql program answers, as anybody may ask.
+    fn ask(&self, sql: &str) -> String {
+        match &self.home {
+            Home::Sqlite(_) => sqlite3(&self.path(), sql),
+            Home::Postgres(schema) => schema.psql(sql),
+        }
     }
 
-    /// All tables of rows that there are.
-    fn row_tables(&self) -> Vec<String> {
-        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_rows_*' ORDER BY name";
-        self.sqlite3(sql).lines().map(str::to_owned).collect()
+    /// The minute of an instant, in the database's own words.
+    fn minute_of(&self, column: &str) -> String {
+        match &self.home {
+            Home::Sqlite(_) => format!("strftime('%M', {column})"),
+            Home::Postgres(_) => format!("to_char({column}, 'MI')"),
+        }
+    }
+
+    /// The generations whose rows there are.
+    fn generations(&self) -> Vec<String> {
+        let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let tables = match &self.home {
+            Home::Sqlite(_) => {
+                return lines(
+                    self.ask(
+                        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_rows_*' ORDER BY name",
+                    ),
+                );
+            }
+            Home::Postgres(_) => {
+                "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE '\\_rows\\_%'"
+            }
+        };
+        let of_table = |table: String| lines(self.ask(&format!("SELECT DISTINCT _generation FROM {table}")));
+        lines(self.ask(tables)).into_iter().flat_map(of_table).collect()
+    }
+
+    /// The rows before the published ones: `name|price` of each.
+    fn previous(&self, column: &str) -> String {
+        match &self.home {
+            Home::Sqlite(_) => {
+                let id = self.ask("SELECT id FROM _generation WHERE state = 'previous'");
+                self.ask(&format!("SELECT name, {column} FROM _rows_{id}"))
+            }
+            Home::Postgres(_) => {
+                let shape = self.ask("SELECT shape FROM _generation WHERE state = 'previous'");
+                let of = "_generation = (SELECT id FROM _generation WHERE state = 'previous')";
+                self.ask(&format!("SELECT c1, c2 FROM _rows_{shape} WHERE {of} ORDER BY _n"))
+            }
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Desk {
             config: Arc::new(config.clone()),
             keeper: Keeper::start(Store::open(&config.store).expect("a store")).expect("a thread"),
             spawner: Spawner::start(env!("CARGO_BIN_EXE_pieme-daemon").into()).expect("a thread"),
-            turns: Turns::new(1),
+            turns: Turns::new(1, None),
             board: Board::default(),
         };
         Desk { stage, folder, runtime: runtime.expect("a runtime"), scholar: Scholar::new(runner), config }

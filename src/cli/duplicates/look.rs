@@ -1,14 +1,13 @@
 //! Going through the published rows twice: the first time only hashes are kept, the second time the records that have company.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Map, Value as Json};
 
 use crate::config::Config;
 use crate::model::{TaskName, ValueColumn};
 use crate::normalise::likeness::{Group, Likeness, Sieve};
 use crate::store::{Rows, Store, StoreError};
-
-/// Rows that are in memory at a time.
-const AT_ONCE: u64 = 10_000;
 
 /// Records that are compared, at 16 bytes each while hashes are gathered: 80 MB at most.
 const MOST: u64 = 5_000_000;
@@ -58,26 +57,27 @@ fn each(
     by: &[String],
     mut visit: impl FnMut(Likeness, &TaskName, &Rows, usize) -> bool,
 ) -> Result<(), StoreError> {
+    let mut goes_on = true;
     for task in tasks {
         let key = match by.is_empty() {
             true => crate::taskdir::read(&config.tasks.join(task.as_str())).map_or(Vec::new(), |it| it.task.data.key),
             false => by.to_vec(),
         };
-        let mut from = 0;
-        loop {
-            let rows = store.published(task, AT_ONCE, from)?;
-            let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
-            from += rows.table.rows.len() as u64;
-            let columns = compared_columns(&rows, &key);
+        store.each_published(task, &mut |rows| {
+            let columns = compared_columns(rows, &key);
             for (place, row) in rows.table.rows.iter().enumerate() {
                 let texts = columns.iter().filter_map(|&at| row.cells.get(at)?.as_deref());
                 // Where no columns are named, links say nothing of what a record is.
-                let texts = texts.filter(|text| !key.is_empty() || !is_link(text));
-                let Some(likeness) = Likeness::of(texts) else { continue };
-                if !visit(likeness, task, &rows, place) {
-                    return Ok(());
+                let likeness = Likeness::of(texts.filter(|text| !key.is_empty() || !is_link(text)));
+                goes_on = likeness.is_none_or(|likeness| visit(likeness, task, rows, place));
+                if !goes_on {
+                    return ControlFlow::Break(());
                 }
             }
+            ControlFlow::Continue(())
+        })?;
+        if !goes_on {
+            break;
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
 use crate::show::Line;
+use crate::store::Store;
 
 use super::{Args, Complaint, Look, look, out};
 
@@ -16,8 +17,8 @@ const UNKNOWN: u8 = 3;
 const NAMED: usize = 10;
 
 pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
-    if !config.store.exists() {
-        return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store.display())));
+    if Store::open_reader_if_any(&config.store)?.is_none() {
+        return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
     }
     let look = look(config, args)?;
     let (word, code, text) = line(&look);

@@ -18,8 +18,7 @@ pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Compla
     let now = Utc::now();
     let mut past = Vec::new();
     let mut waiting = None;
-    if config.store.exists() {
-        let store = Store::open_reader(&config.store)?;
+    if let Some(store) = Store::open_reader_if_any(&config.store)? {
         past = store.past(&line.task, LOOKED_THROUGH)?;
         waiting = rows_kept_aside(&store, &past)?;
     }

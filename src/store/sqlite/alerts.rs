@@ -4,13 +4,11 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Sqlite, StoreError, stamp};
+use super::{Sqlite, StoreError, stamp, stored};
 use crate::model::TaskName;
 use crate::model::task::Alert;
+use crate::store::letters::KEPT;
 use crate::store::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
-
-/// Alerts of a task that are remembered once they are delivered or given up.
-const KEPT: u32 = 50;
 
 /// Nothing older of its task waits for the same target.
 const FIRST_IN_LINE: &str = "NOT EXISTS (SELECT 1 FROM _delivery e WHERE e.task = d.task AND e.target = d.target
@@ -24,7 +22,7 @@ impl Letters for Sqlite {
                 transaction.prepare_cached("DELETE FROM _watched WHERE task = ?1")?.execute([task.as_str()])?;
                 continue;
             };
-            let json = serde_json::to_string(alert).map_err(|error| StoreError::Value(error.to_string()))?;
+            let json = serde_json::to_string(alert).map_err(StoreError::value)?;
             transaction
                 .prepare_cached(
                     "INSERT INTO _watched (task, wanted, said) VALUES (?1, ?2, '{}')
@@ -50,7 +48,7 @@ impl Letters for Sqlite {
                 .query_row([row.name.as_str()], |it| Ok((it.get(0)?, it.get(1)?)))
                 .optional()?;
             let Some((wanted, said)) = found else { continue };
-            let wanted = serde_json::from_str(&wanted).map_err(|error| StoreError::Value(error.to_string()))?;
+            let wanted = serde_json::from_str(&wanted).map_err(StoreError::value)?;
             watched.push(Watched { row, wanted, said });
         }
         Ok(watched)
@@ -147,7 +145,7 @@ fn letter(row: &Row<'_>) -> Result<Letter, StoreError> {
     let task: String = row.get(1)?;
     Ok(Letter {
         id: row.get(0)?,
-        task: TaskName::new(&task).map_err(|error| StoreError::Value(error.to_string()))?,
+        task: stored::task_name(&task)?,
         target: row.get(2)?,
         json: row.get(3)?,
         tries: row.get(4)?,

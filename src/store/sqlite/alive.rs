@@ -1,9 +1,16 @@
 //! The sign of life: the store takes a write.
 
+use std::path::Path;
+
 use chrono::{DateTime, Utc};
 
+use super::open::beside;
 use super::{Sqlite, StoreError, stamp};
-use crate::store::{Care, Keep};
+use crate::store::{Care, Fleet, Folders, Keep};
+
+/// A file has one writer, and shares nothing.
+impl Fleet for Sqlite {}
+impl Folders for Sqlite {}
 
 impl Care for Sqlite {
     fn set_keep(&mut self, keep: Keep) {
@@ -17,7 +24,14 @@ impl Care for Sqlite {
         self.connection.execute(upsert, [stamp::text(now)])?;
         Ok(())
     }
+
     fn quick_check(&self) -> Result<(), StoreError> {
         self.check("PRAGMA quick_check(1)")
+    }
+
+    fn file_bytes(&self) -> Option<(u64, u64)> {
+        let path = Path::new(self.connection.path()?);
+        let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+        Some((size(path), size(&beside(path, "-wal"))))
     }
 }

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 
 use super::StoreError;
-use super::generation::Generation;
 use super::names::{ColumnName, quoted, rows_table};
+use super::settle::Generation;
 use crate::model::Facet;
 use crate::store::Browse;
 

@@ -8,10 +8,11 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Statement, TransactionBehavior, params};
 
 use super::compare::{Difference, Measure};
-use super::generation::{self, Generation};
+use super::generation;
 use super::marks;
 use super::publish::SMALL;
 use super::reader::Reader;
+use super::settle::Generation;
 use super::{Sqlite, StoreError, record, stamp};
 use crate::model::{Counts, RunId, TaskName};
 use crate::store::{Unlisted, What};

@@ -4,11 +4,13 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{list, quoted, rows_table};
-use super::stage::{CHUNK, Record, Staged, Written};
+use super::settle::Generation;
+use super::stage::{Staged, Written};
 use super::{Sqlite, StoreError, log, open, stamp};
 use crate::model::{RunId, TaskName};
+use crate::store::batch::{CHUNK, Record};
 
 /// How many rows of a run are the published ones, from the first on.
 #[derive(Clone, Copy)]
@@ -29,14 +31,14 @@ impl Staged {
             return Ok(false);
         }
         let found = generation::find(connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let Some(published) = found.filter(|it| it.columns == self.columns) else { return Ok(false) };
+        let Some(published) = found.filter(|it| it.columns == self.batch.columns) else { return Ok(false) };
         let from = self.same.map_or(0, |same| same.rows);
         let Some(first_seen) = self.compare(connection, &published, from)? else { return Ok(false) };
         let mut keys = self.entries(&first_seen)?;
         self.keep_keys(&mut keys);
-        let rows = from + i64::try_from(self.waiting.len()).unwrap_or(i64::MAX);
+        let rows = from + i64::try_from(self.batch.waiting().len()).unwrap_or(i64::MAX);
         self.same = Some(Same { of: published.id, rows, columns: published.columns.len(), copied: 0 });
-        self.forget_waiting();
+        self.batch.written();
         Ok(true)
     }
 
@@ -54,10 +56,10 @@ impl Staged {
             quoted(&rows_table(published.id))
         );
         let mut statement = connection.prepare(&sql)?;
-        let mut rows = statement.query(params![from, i64::try_from(self.waiting.len()).unwrap_or(i64::MAX)])?;
-        let mut first_seen = Vec::with_capacity(self.waiting.len());
+        let mut rows = statement.query(params![from, i64::try_from(self.batch.waiting().len()).unwrap_or(i64::MAX)])?;
+        let mut first_seen = Vec::with_capacity(self.batch.waiting().len());
         let (mut text, mut millis) = (String::new(), 0);
-        for record in &self.waiting {
+        for record in self.batch.waiting() {
             let Some(row) = rows.next()? else { return Ok(None) };
             if !self.is_same(record, row)? {
                 return Ok(None);
@@ -76,9 +78,7 @@ impl Staged {
         if row.get_ref(0)?.as_blob() != Ok(&record.key[..]) || row.get::<_, u32>(2)? != record.page {
             return Ok(false);
         }
-        let cells = &self.cells[record.cells.clone()];
-        for index in 0..self.columns.len() {
-            let text = cells.get(index).cloned().flatten().map(|text| &self.text[text]);
+        for (index, text) in self.batch.cells(record).enumerate() {
             if !is_same_cell(row.get_ref(index + 3)?, text) {
                 return Ok(false);
             }
@@ -102,14 +102,16 @@ impl Staged {
     ) -> Result<(), StoreError> {
         while let Some(same) = self.same.filter(|same| same.copied < same.rows) {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let columns = self.columns.len();
+            let columns = self.batch.columns.len();
             let table = match self.table {
                 Some(table) => table,
-                None => Written { generation: generation::create(&transaction, run, task, &self.columns)?, columns },
+                None => {
+                    Written { generation: generation::create(&transaction, run, task, &self.batch.columns)?, columns }
+                }
             };
             let to = same.rows.min(same.copied + i64::try_from(CHUNK).unwrap_or(i64::MAX));
             let (shown, own) = (quoted(&rows_table(same.of)), quoted(&rows_table(table.generation)));
-            let columns = format!("_key, _first_seen, _page, {}", list(&self.columns[..same.columns]));
+            let columns = format!("_key, _first_seen, _page, {}", list(&self.batch.columns[..same.columns]));
             let columns = columns.trim_end_matches(", ");
             let sql = format!(
                 "INSERT INTO {own} ({columns}) SELECT {columns} FROM {shown}

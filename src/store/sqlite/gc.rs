@@ -1,20 +1,15 @@
 //! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
 //! short, it goes on the next time.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::names::{quoted, rows_table};
-use super::{Keep, Sqlite, StoreError, publish, stamp, trace};
+use super::{Keep, Sqlite, StoreError, publish, stamp, stored, trace};
 use crate::model::task::Data;
 use crate::model::{Span, TaskName};
+use crate::store::care::{RECORDS_A_STEP, RUNS_A_STEP};
 use crate::store::{Collected, Collecting};
-
-/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
-const RUNS_A_STEP: u32 = 200;
-
-/// Records of history that one step removes, on the same guess.
-const RECORDS_A_STEP: u32 = 5_000;
 
 impl Collecting for Sqlite {
     fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
@@ -62,7 +57,7 @@ fn step(
     collected.trace_lines += prune_traces(transaction, task, if gone { 0 } else { keep.traces }, at_once)?;
     let after = count_pages(transaction, task)?;
     collected.generations = generations;
-    collected.changes = prune_changes(transaction, task, gone, at_once, now)?;
+    collected.changes = prune_changes(transaction, task, (keep, gone), at_once, now)?;
     (collected.pages, collected.page_bytes) = (before.0 - after.0, before.1 - after.1);
     Ok(collected)
 }
@@ -74,13 +69,7 @@ fn is_long_gone(connection: &Connection, task: &TaskName, keep: Keep, now: DateT
         .query_row([task.as_str()], |row| row.get(0))
         .optional()?;
     let removed = stamp::parse_if_any(removed.flatten())?;
-    Ok(removed.is_some_and(|at| at < long_before(now, keep.removed_for)))
-}
-
-fn long_before(now: DateTime<Utc>, span: Span) -> DateTime<Utc> {
-    let span = TimeDelta::from_std(span.0).unwrap_or(TimeDelta::MAX);
-    // Before there were computers there were no runs.
-    now.checked_sub_signed(span).unwrap_or(DateTime::UNIX_EPOCH).max(DateTime::UNIX_EPOCH)
+    Ok(removed.is_some_and(|at| at < stored::long_before(now, keep.removed_for)))
 }
 
 fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), StoreError> {
@@ -99,7 +88,7 @@ fn prune_runs(
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<Collected, StoreError> {
-    let oldest = stamp::text(long_before(now, keep.runs_for));
+    let oldest = stamp::text(stored::long_before(now, keep.runs_for));
     let runs: Vec<String> = connection
         .prepare_cached(
             "SELECT id FROM _runs WHERE task = ?1 AND ended IS NOT NULL
@@ -120,43 +109,54 @@ fn prune_runs(
     Ok(collected)
 }
 
-/// Changes that are older than the task's history, the oldest first, with their records; all of a task that is long gone.
+/// Changes that are older than the task's history, or beyond its records, the oldest first; all of a task that is long gone.
 fn prune_changes(
     connection: &Connection,
     task: &TaskName,
-    gone: bool,
+    (keep, gone): (Keep, bool),
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
-    let kept: Option<i64> = connection
-        .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
-        .query_row([task.as_str()], |row| row.get(0))
-        .optional()?
-        .flatten();
-    let kept = kept.map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs()));
-    let oldest = if gone { now } else { long_before(now, kept) };
-    let old = "SELECT id FROM _change WHERE task = ?1 AND at < ?2 ORDER BY id LIMIT 1";
+    let oldest = if gone { now } else { stored::long_before(now, history_of(connection, task)?) };
+    let beyond = newest_beyond(connection, task, keep.history_records)?;
     let mut removed = 0;
     for _ in 0..at_once {
         let change: Option<i64> = connection
-            .prepare_cached(old)?
-            .query_row(params![task.as_str(), stamp::text(oldest)], |row| row.get(0))
+            .prepare_cached("SELECT id FROM _change WHERE task = ?1 AND (at < ?2 OR id <= ?3) ORDER BY id LIMIT 1")?
+            .query_row(params![task.as_str(), stamp::text(oldest), beyond], |row| row.get(0))
             .optional()?;
         let Some(change) = change else { break };
+        // One publication may have changed a hundred thousand records: then the rest is left to the next step.
         let records = "DELETE FROM _changed_record WHERE id IN
                            (SELECT id FROM _changed_record WHERE change = ?1 ORDER BY id LIMIT ?2)";
-        let records = connection.prepare_cached(records)?.execute(params![change, RECORDS_A_STEP])? as u64;
-        removed += records;
-        // One publication may have changed a hundred thousand records.
-        if records == u64::from(RECORDS_A_STEP) {
-            if at_once == u32::MAX {
-                continue;
-            }
+        let most = if at_once == u32::MAX { u32::MAX } else { RECORDS_A_STEP };
+        let records = connection.prepare_cached(records)?.execute(params![change, most])?;
+        removed += records as u64;
+        if records as u64 >= u64::from(RECORDS_A_STEP) && most == RECORDS_A_STEP {
             break;
         }
         removed += connection.prepare_cached("DELETE FROM _change WHERE id = ?1")?.execute([change])? as u64;
     }
     Ok(removed)
+}
+
+/// How long a task's history is kept.
+fn history_of(connection: &Connection, task: &TaskName) -> Result<Span, StoreError> {
+    let kept: Option<Option<i64>> = connection
+        .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(kept.flatten().map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs())))
+}
+
+/// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
+fn newest_beyond(connection: &Connection, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT max(id) FROM (
+                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
+                   FROM _change WHERE task = ?1 AND added IS NOT NULL AND unlisted IS NULL)
+               WHERE so_far > ?2 AND id < newest";
+    let records = i64::try_from(records).unwrap_or(i64::MAX);
+    Ok(connection.prepare_cached(sql)?.query_row(params![task.as_str(), records], |row| row.get(0))?)
 }
 
 /// The traces of all runs but the newest.

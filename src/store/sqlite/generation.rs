@@ -3,31 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
-use super::compare::Shape;
 use super::digest::Digest;
 use super::names::{ColumnName, list, quoted, rows_table};
+use super::settle::Generation;
 use crate::model::{RunId, TaskName};
-
-/// A generation as its row in `_generation` describes it.
-pub(super) struct Generation {
-    pub id: i64,
-    pub columns: Vec<ColumnName>,
-    /// The columns that identify a record, as they are stored; where they were asked for, and written down.
-    pub key: Option<Vec<String>>,
-    pub rows: i64,
-    pub digest: Digest,
-}
-
-impl Generation {
-    /// The columns of texts, in their order.
-    pub fn texts(&self) -> impl Iterator<Item = &ColumnName> {
-        self.columns.iter().filter(|column| column.is_text())
-    }
-
-    pub fn shape(&self) -> Shape {
-        (self.texts().map(|column| column.stored.clone()).collect(), self.key.clone())
-    }
-}
 
 /// The newest generation that fits a condition on one text.
 pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Result<Option<Generation>, StoreError> {
@@ -37,8 +16,8 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
         .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     let Some((id, columns, rows, digest)) = found else { return Ok(None) };
-    let columns = serde_json::from_str(&columns).map_err(strange)?;
-    Ok(Some(Generation { id, columns, key: None, rows, digest: Digest::from_bytes(&digest)? }))
+    let columns = serde_json::from_str(&columns).map_err(StoreError::value)?;
+    Ok(Some(Generation { id, table: id, columns, key: None, rows, digest: Digest::from_bytes(&digest)? }))
 }
 
 /// The same with the columns that identify its records. A database that was not brought up to date yet has no such column.
@@ -51,12 +30,8 @@ pub(super) fn find_with_key(
     let key: Option<String> = connection
         .prepare_cached("SELECT key FROM _generation WHERE id = ?1")?
         .query_row([generation.id], |row| row.get(0))?;
-    generation.key = key.map(|key| serde_json::from_str(&key).map_err(strange)).transpose()?;
+    generation.key = key.map(|key| serde_json::from_str(&key).map_err(StoreError::value)).transpose()?;
     Ok(Some(generation))
-}
-
-fn strange(error: serde_json::Error) -> StoreError {
-    StoreError::Value(error.to_string())
 }
 
 /// The generation that a task's view shows.

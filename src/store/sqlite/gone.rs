@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::keys::Key;
+use super::digest::Key;
 use super::{StoreError, stamp};
 
 /// The records of a task that were removed within its history.

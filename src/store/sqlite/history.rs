@@ -2,9 +2,11 @@
 
 use rusqlite::{Row, params};
 
-use super::generation::{self, Generation};
+use super::generation;
+use super::names::{quoted, rows_table};
 use super::reader::{Reader, Record};
-use super::{Sqlite, StoreError, digest, keys, record, runs, stamp};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, digest, keys, record, stamp, stored};
 use crate::model::{Counts, RunId, Span, TaskName};
 use crate::store::{Change, Event, History, Life, RecordChange, RecordKey, Unlisted, What};
 
@@ -65,7 +67,7 @@ impl History for Sqlite {
     ) -> Result<Vec<(RecordKey, String)>, StoreError> {
         let published =
             generation::find_with_key(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let columns = published.and_then(|it| it.key).unwrap_or_default();
+        let columns = published.as_ref().and_then(|it| it.key.clone()).unwrap_or_default();
         if !columns.is_empty() && columns.len() == words.len() {
             let cells = columns.iter().zip(words).map(|(column, word)| (column.as_str(), word.as_str()));
             let key = RecordKey(digest::of_cells(cells));
@@ -73,14 +75,15 @@ impl History for Sqlite {
                 return Ok(vec![(key, life.name)]);
             }
         }
-        let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
-                   WHERE c.task = ?1 AND c.added IS NOT NULL AND instr(lower(r.name), lower(?2)) > 0
-                   GROUP BY r.key ORDER BY 2 LIMIT ?3";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let found = statement.query_map(params![task.as_str(), words.join(record::SEPARATOR), limit], |row| {
-            Ok((RecordKey(u128::from_be_bytes(row.get(0)?)), row.get(1)?))
-        })?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let mut found = self.changed_named(task, &words.join(record::SEPARATOR), limit)?;
+        if let Some(published) = published.filter(|_| !columns.is_empty()) {
+            found.extend(self.published_named(&published, &columns, &words.join(record::SEPARATOR), limit)?);
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|(key, _)| *key);
+        found.sort_unstable_by(|one, two| one.1.cmp(&two.1));
+        found.truncate(limit as usize);
+        Ok(found)
     }
 
     fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError> {
@@ -100,6 +103,33 @@ impl History for Sqlite {
 }
 
 impl Sqlite {
+    /// Records of the history whose names contain this.
+    fn changed_named(&self, task: &TaskName, text: &str, limit: u32) -> Result<Vec<(RecordKey, String)>, StoreError> {
+        let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
+                   WHERE c.task = ?1 AND c.added IS NOT NULL AND instr(lower(r.name), lower(?2)) > 0
+                   GROUP BY r.key ORDER BY 2 LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_map(params![task.as_str(), text, limit], named)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Published records whose key columns contain this.
+    fn published_named(
+        &self,
+        published: &Generation,
+        columns: &[String],
+        text: &str,
+        limit: u32,
+    ) -> Result<Vec<(RecordKey, String)>, StoreError> {
+        let texts: Vec<String> = columns.iter().map(|name| format!("coalesce({}, '')", quoted(name))).collect();
+        let name = texts.join(&format!(" || '{}' || ", record::SEPARATOR));
+        let table = quoted(&rows_table(published.id));
+        let sql = format!("SELECT _key, {name} FROM {table} WHERE instr(lower({name}), lower(?1)) > 0 LIMIT ?2");
+        let mut statement = self.connection.prepare(&sql)?;
+        let found = statement.query_map(params![text, limit], named)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
     /// Oldest first, with when the record was first seen as the newest of them says.
     fn events(&self, task: &TaskName, key: RecordKey) -> Result<(Vec<Event>, Option<String>), StoreError> {
         let sql = format!(
@@ -110,7 +140,7 @@ impl Sqlite {
         let mut rows = statement.query(params![key.0.to_be_bytes(), task.as_str()])?;
         let (mut events, mut first_seen) = (Vec::new(), None);
         while let Some(row) = rows.next()? {
-            let (run, at) = (runs::run_id(&row.get::<_, String>(5)?)?, stamp::parse(&row.get::<_, String>(6)?)?);
+            let (run, at) = (stored::run_id(&row.get::<_, String>(5)?)?, stamp::parse(&row.get::<_, String>(6)?)?);
             events.push(Event { run, at, record: read_record(row)? });
             first_seen = first_seen.or(Some(row.get(7)?));
         }
@@ -126,9 +156,13 @@ impl Sqlite {
     }
 }
 
+fn named(row: &Row<'_>) -> rusqlite::Result<(RecordKey, String)> {
+    Ok((RecordKey(u128::from_be_bytes(row.get(0)?)), row.get(1)?))
+}
+
 fn read_change(row: &Row<'_>) -> Result<Change, StoreError> {
     let text = |at: usize| row.get::<_, String>(at);
-    let count = |at: usize| Ok::<_, StoreError>(runs::count(row.get(at)?));
+    let count = |at: usize| Ok::<_, StoreError>(stored::count(row.get(at)?));
     let counts = match (count(5)?, count(6)?, count(7)?) {
         (Some(added), Some(changed), Some(removed)) => Some(Counts { added, changed, removed }),
         _ => None,
@@ -136,7 +170,7 @@ fn read_change(row: &Row<'_>) -> Result<Change, StoreError> {
     let unlisted: Option<String> = row.get(8)?;
     Ok(Change {
         id: row.get(0)?,
-        run: runs::run_id(&text(1)?)?,
+        run: stored::run_id(&text(1)?)?,
         at: stamp::parse(&text(2)?)?,
         rows_before: count(3)?.unwrap_or(0),
         rows_after: count(4)?.unwrap_or(0),

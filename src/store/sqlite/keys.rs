@@ -6,10 +6,9 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::compare::Mark;
+use super::digest::Key;
 use super::names::{quoted, rows_table};
 use super::{StoreError, stamp};
-
-pub(super) type Key = [u8; 16];
 
 /// A key, when it was first seen (milliseconds) and which row of the table it is, big-endian, so that entries sort as
 /// bytes do.

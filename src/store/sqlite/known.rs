@@ -3,7 +3,8 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::keys::{self, Entry, Found, Key};
+use super::digest::Key;
+use super::keys::{self, Entry, Found};
 use super::names::{quoted, rows_table};
 use super::{StoreError, stamp};
 use crate::model::TaskName;

@@ -4,8 +4,8 @@
 use rusqlite::{Connection, Rows};
 
 use super::compare::{Differences, Mark, Measure};
-use super::generation::Generation;
 use super::names::{quoted, rows_table};
+use super::settle::Generation;
 use super::{StoreError, keys};
 
 /// Records of a table that are in memory at a time (16 MB); of a larger one a share of the keys is compared in each of several

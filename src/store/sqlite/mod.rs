@@ -19,7 +19,6 @@ mod changes;
 mod marks;
 mod reader;
 mod history;
-mod owed;
 mod runs;
 mod trace;
 mod tasks;
@@ -29,6 +28,7 @@ mod rows;
 mod browse;
 mod aside;
 mod table_file;
+mod entry;
 mod index;
 mod search;
 
@@ -36,7 +36,8 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::{Keep, StoreError, compare, digest, names, record, stamp};
+use super::owed::Owings;
+use super::{Keep, StoreError, compare, digest, names, record, settle, stamp, stored};
 use crate::model::RunId;
 
 pub use table_file::{Affinity, Scalar, TableFile};
@@ -48,7 +49,7 @@ pub struct Sqlite {
     /// The rows of the runs that are going.
     staged: HashMap<RunId, stage::Staged>,
     /// Ends of runs that could not be written down yet.
-    owed: Vec<owed::Owed>,
+    owed: Owings,
     /// What is being brought into the index of words.
     indexing: Option<index::Indexing>,
     /// The file that was opened for writing.

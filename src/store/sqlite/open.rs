@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Keep, Sqlite, StoreError, index, schema};
+use super::{Keep, Owings, Sqlite, StoreError, entry, schema, stored};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,9 +58,8 @@ impl Sqlite {
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
         let home = Some(Home::of(path)?);
-        let (keep, boot) = (Keep::default(), boot_id());
-        let mut store =
-            Sqlite { connection, keep, staged: HashMap::new(), owed: Vec::new(), indexing: None, home, boot };
+        let (keep, boot, owed) = (Keep::default(), stored::boot_id(), Owings::default());
+        let mut store = Sqlite { connection, keep, staged: HashMap::new(), owed, indexing: None, home, boot };
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -72,13 +71,13 @@ impl Sqlite {
 
     fn open_read_only(path: &Path) -> Result<Sqlite, StoreError> {
         if !exists(path)? {
-            return Err(StoreError::Missing(path.to_owned()));
+            return Err(StoreError::Missing(path.into()));
         }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
         let keep = Keep::default();
-        let (staged, owed) = (HashMap::new(), Vec::new());
+        let (staged, owed) = (HashMap::new(), Owings::default());
         Ok(Sqlite { connection, keep, staged, owed, indexing: None, home: None, boot: None })
     }
 
@@ -95,7 +94,7 @@ impl Sqlite {
         if size <= FULL_CHECK_BYTES {
             if let Err(damage) = self.check("PRAGMA quick_check(1)") {
                 // The index can be made again; anything else that is damaged is found then.
-                index::mend(&self.connection, damage)?;
+                entry::mend(&self.connection, damage)?;
                 self.check("PRAGMA quick_check(1)")?;
             }
             return self.verify_published();
@@ -128,7 +127,7 @@ impl Home {
 fn exists(path: &Path) -> Result<bool, StoreError> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() == 0 => Err(StoreError::Empty(path.to_owned())),
-        Ok(meta) if !meta.is_file() => Err(StoreError::Foreign(path.to_owned())),
+        Ok(meta) if !meta.is_file() => Err(StoreError::Foreign(path.into())),
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if beside(path, "-wal").exists() {
@@ -176,9 +175,4 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), source }
-}
-
-/// Absent where the kernel has none to tell.
-fn boot_id() -> Option<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }

@@ -3,11 +3,12 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::generation::{self, Generation};
-use super::names::{ColumnName, key_index, quoted, rows_table, view_list};
+use super::generation;
+use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
+use super::settle::{Fate, Generation, believe, fate};
 use super::stage::Staged;
 use super::{Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
-use crate::model::{Emptiness, Failure, Outcome, Publication, RunId, TaskName, Verdict};
+use crate::model::{RunId, TaskName, Verdict};
 use crate::store::Ending;
 
 /// Up to here an index on `_key` is made inside the publishing transaction; beyond, it would not be short.
@@ -15,16 +16,6 @@ pub(super) const SMALL: i64 = 5_000;
 
 /// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
 const SORTING_CACHE: i64 = -64_000;
-
-/// What comes of the rows that were staged.
-#[derive(Clone, Copy)]
-enum Fate {
-    Publish,
-    /// The published rows say the same already.
-    Confirm,
-    SetAside,
-    Drop,
-}
 
 impl Ending for Sqlite {
     fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
@@ -54,11 +45,17 @@ impl Ending for Sqlite {
     }
 
     fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
-        self.fail(run, verdict, now);
+        self.staged.remove(&run);
+        self.owed.owe(run, verdict, now);
+        // What cannot be written now waits.
+        let _ = self.end_owed();
     }
 
     fn end_owed(&mut self) -> Result<(), StoreError> {
-        self.write_owed()
+        let mut owed = std::mem::take(&mut self.owed);
+        let written = owed.write(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
+        self.owed = owed;
+        written
     }
 }
 
@@ -71,9 +68,9 @@ impl Sqlite {
         verdict: &Verdict,
         now: DateTime<Utc>,
     ) -> Result<Verdict, StoreError> {
-        let mut verdict = believe(verdict, staged.rows);
+        let mut verdict = believe(verdict, staged.batch.rows);
         let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let fate = fate(&mut verdict, staged, published.as_ref());
+        let fate = fate(&mut verdict, &staged.batch, published.as_ref());
         if let (Fate::Publish, Some(published)) = (fate, &published) {
             // The rows of before are about to go.
             self.finish_changes(Some(task))?;
@@ -82,7 +79,7 @@ impl Sqlite {
         if matches!(fate, Fate::Publish | Fate::SetAside) {
             staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
         }
-        if matches!(fate, Fate::Publish) && staged.rows > SMALL {
+        if matches!(fate, Fate::Publish) && staged.batch.rows > SMALL {
             let generation = staged.spill(&mut self.connection, run, task)?;
             if !staged.write_keys(&mut self.connection, generation)? {
                 self.index_keys(generation)?;
@@ -101,7 +98,7 @@ impl Sqlite {
                 }
                 record_publication(&transaction, task, run, staged, now)?;
                 if let Some(before) = &published {
-                    changes::note(&transaction, task, run, before, staged.rows, now)?;
+                    changes::note(&transaction, task, run, before, staged.batch.rows, now)?;
                 }
                 drop_quarantined(&transaction, task, 0)?;
             }
@@ -152,40 +149,6 @@ impl Sqlite {
     }
 }
 
-/// A verdict comes from the child, the rows came one by one: where the two differ something was lost on the way, and
-/// nothing is published. Zero rows are never a silent success.
-fn believe(verdict: &Verdict, staged: i64) -> Verdict {
-    let said = i64::try_from(verdict.rows).unwrap_or(i64::MAX);
-    match verdict.outcome {
-        Outcome::Published(_) if said != staged => Verdict {
-            outcome: Outcome::Failed(Failure::Internal),
-            sentence: format!("the run reported {said} rows and {staged} arrived; nothing was published"),
-            ..verdict.clone()
-        },
-        Outcome::Published(_) if staged == 0 => Verdict {
-            outcome: Outcome::Empty(Emptiness::Unexpected),
-            sentence: "the run found no rows; the rows published before stay".to_owned(),
-            ..verdict.clone()
-        },
-        Outcome::Published(_) | Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => verdict.clone(),
-    }
-}
-
-fn fate(verdict: &mut Verdict, staged: &Staged, published: Option<&Generation>) -> Fate {
-    match verdict.outcome {
-        Outcome::Published(_) => {
-            let same = published.is_some_and(|old| {
-                staged.columns == old.columns && staged.rows == old.rows && staged.digest == old.digest
-            });
-            let cause = if same { Publication::Unchanged } else { Publication::Changed };
-            verdict.outcome = Outcome::Published(cause);
-            if same { Fate::Confirm } else { Fate::Publish }
-        }
-        Outcome::Quarantined(_) if staged.rows > 0 => Fate::SetAside,
-        Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => Fate::Drop,
-    }
-}
-
 /// The view moves to the new table; the old one is kept to go back to, and the one before that goes.
 fn move_view(
     transaction: &Connection,
@@ -209,7 +172,7 @@ fn move_view(
     transaction
         .prepare_cached("UPDATE _task SET published = ?2 WHERE name = ?1")?
         .execute(params![task.as_str(), generation])?;
-    Ok(transaction.execute_batch(&view_sql(task, generation, &staged.columns))?)
+    Ok(transaction.execute_batch(&view_sql(task, generation, &staged.batch.columns))?)
 }
 
 /// What the published generation's table now holds was brought by this run.
@@ -225,7 +188,7 @@ fn record_publication(
         .execute(params![task.as_str(), run.to_string(), stamp::text(now)])?;
     transaction
         .prepare_cached("UPDATE _task SET previous_rows = published_rows, published_rows = ?2 WHERE name = ?1")?
-        .execute(params![task.as_str(), staged.rows])?;
+        .execute(params![task.as_str(), staged.batch.rows])?;
     Ok(())
 }
 
@@ -251,11 +214,12 @@ fn confirm(
 /// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`.
 fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (quoted(task.as_str()), quoted(&rows_table(id)));
-    let separator = if columns.is_empty() { "" } else { ", " };
-    let columns = view_list(columns);
+    let shown = view_columns(columns);
+    let shown = shown.iter().map(|(at, name)| format!("{} AS {}, ", quoted(&columns[*at].stored), quoted(name)));
+    let columns: String = shown.collect();
     format!(
         "DROP VIEW IF EXISTS {view};
-         CREATE VIEW {view} AS SELECT {columns}{separator}
+         CREATE VIEW {view} AS SELECT {columns}
              (SELECT run FROM _generation WHERE id = {id}) AS _run, _first_seen,
              (SELECT last_seen FROM _generation WHERE id = {id}) AS _last_seen, _page
          FROM {table};"

@@ -3,12 +3,10 @@
 use rusqlite::{Connection, Statement};
 use serde_json::Value as Json;
 
-use super::generation::Generation;
 use super::names::{list, quoted, rows_table};
 use super::record::{self, Cells};
+use super::settle::Generation;
 use super::{StoreError, rows};
-use crate::model::Facet;
-use crate::store::Cell;
 
 #[derive(Default)]
 pub(super) struct Record {
@@ -37,14 +35,7 @@ impl<'c> Reader<'c> {
             let all = (0..columns.len()).map(|at| Ok(rows::json(found.get_ref(at + 1)?)));
             Ok((found.get(0)?, all.collect::<Result<Vec<Json>, rusqlite::Error>>()?))
         })?;
-        let value_of = |at: usize| {
-            let is_it = |place: &usize| columns[*place].value.is_some_and(|it| it.of == at && it.facet == Facet::Value);
-            (0..columns.len()).find(is_it).map_or(Json::Null, |place| all[place].clone())
-        };
-        let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
-        let cell = |at: usize| Cell { text: all[at].as_str().map(str::to_owned), value: value_of(at) };
-        let cells: Cells = texts.map(|(at, column)| (column.stored.clone(), cell(at))).collect();
-        let name = record::name(self.generation.key.as_deref().unwrap_or_default(), &cells);
+        let (name, cells) = record::of(self.generation, &all);
         Ok(Record { name, first_seen, cells })
     }
 }

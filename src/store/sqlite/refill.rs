@@ -4,9 +4,10 @@
 
 use rusqlite::Connection;
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{list, quoted, rows_table};
 use super::publish::SMALL;
+use super::settle::Generation;
 use super::stage::Staged;
 use super::{StoreError, keys};
 use crate::model::TaskName;
@@ -24,10 +25,10 @@ pub(super) fn tables(
     staged: &Staged,
     published: Option<&Generation>,
 ) -> Result<Option<Tables>, StoreError> {
-    let fits = |old: &Generation| old.columns == staged.columns;
+    let fits = |old: &Generation| old.columns == staged.batch.columns;
     let is_small = |rows: i64| rows <= SMALL;
     let Some(published) = published.filter(|old| fits(old) && is_small(old.rows)) else { return Ok(None) };
-    if !staged.is_all_in_memory() || !is_small(staged.rows) {
+    if !staged.is_all_in_memory() || !is_small(staged.batch.rows) {
         return Ok(None);
     }
     let previous = generation::find(connection, "task = ?1 AND state = 'previous'", task.as_str())?;
@@ -37,7 +38,7 @@ pub(super) fn tables(
 pub(super) fn publish(transaction: &Connection, tables: Tables, staged: &Staged) -> Result<(), StoreError> {
     let Tables { published, previous } = tables;
     let (shown, kept) = (quoted(&rows_table(published)), quoted(&rows_table(previous)));
-    let columns = format!("_key, _first_seen, _page, {}", list(&staged.columns));
+    let columns = format!("_key, _first_seen, _page, {}", list(&staged.batch.columns));
     let columns = columns.trim_end_matches(", ");
     transaction.execute_batch(&format!(
         "DELETE FROM {kept}; INSERT INTO {kept} ({columns}) SELECT {columns} FROM {shown} ORDER BY _rowid_"

@@ -7,9 +7,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{ColumnName, list, quoted, rows_table};
-use super::{Sqlite, StoreError, browse, digest, keys, runs, stamp};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, browse, digest, keys, stamp, stored};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
 use crate::store::{Browse, Rows, Shown};
 
@@ -88,7 +89,7 @@ fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc
         .query_row([generation], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (run, last_seen) = found.ok_or_else(|| StoreError::Value(format!("generation {generation} is gone")))?;
-    Ok((runs::run_id(&run)?, stamp::parse(&last_seen)?))
+    Ok((stored::run_id(&run)?, stamp::parse(&last_seen)?))
 }
 
 fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {

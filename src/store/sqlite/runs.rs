@@ -3,20 +3,18 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::{Keep, Sqlite, StoreError, stamp};
-use crate::model::{Emptiness, Figures, Outcome, PastRun, Quarantine, RunId, TaskName, Verdict};
-use crate::store::{Begun, RunRow, RunStart, Runs, Trigger};
+use super::stored::{self, run_id};
+use super::{Keep, Sqlite, StoreError, settle, stamp};
+use crate::model::{Figures, PastRun, RunId, TaskName, Verdict};
+use crate::store::{Begun, Ending, RunRow, RunStart, Runs};
 
 /// How many may go at the end of a run, which needs one; the rest is left to `gc`.
 const PRUNED_AT_ONCE: u32 = 50;
 
-/// What a run's figures may take up; 500 columns come to half of it. They come from the child, so nobody is trusted.
-const MAX_FIGURES: usize = 128 << 10;
-
 impl Runs for Sqlite {
     fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
         self.must_be_there()?;
-        self.write_owed()?;
+        self.end_owed()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached("INSERT INTO _task (name, added_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
@@ -101,7 +99,7 @@ pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.
 fn read_whole(row: &Row<'_>) -> Result<RunRow, StoreError> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
-        verdict.figures = figures(row.get(COUNT)?);
+        verdict.figures = stored::figures(row.get::<_, Option<String>>(COUNT)?.as_deref());
     }
     Ok(run)
 }
@@ -110,40 +108,24 @@ pub(super) fn read(row: &Row<'_>, from: usize) -> Result<RunRow, StoreError> {
     let text = |index: usize| row.get::<_, String>(from + index);
     let start = RunStart {
         run: run_id(&text(0)?)?,
-        task: TaskName::new(&text(1)?).map_err(|error| StoreError::Value(error.to_string()))?,
+        task: stored::task_name(&text(1)?)?,
         slot: stamp::parse_if_any(row.get(from + 2)?)?,
-        trigger: Trigger::from_word(&text(3)?).ok_or_else(|| StoreError::Value("a run's trigger".to_owned()))?,
+        trigger: stored::trigger(&text(3)?)?,
         started_at: stamp::parse(&text(4)?)?,
         pid: row.get(from + 5)?,
     };
     let boot = row.get(from + 6)?;
     let Some(ended) = stamp::parse_if_any(row.get(from + 7)?)? else { return Ok(RunRow { start, boot, end: None }) };
-    let (outcome, cause) = (text(8)?, text(9)?);
     let verdict = Verdict {
-        outcome: Outcome::from_words(&outcome, &cause)
-            .ok_or_else(|| StoreError::Value(format!("outcome {outcome}, cause {cause}")))?,
+        outcome: stored::outcome(&text(8)?, &text(9)?)?,
         sentence: text(10)?,
         similarity: row.get(from + 11)?,
-        rows: count(row.get(from + 12)?).unwrap_or(0),
+        rows: stored::count(row.get(from + 12)?).unwrap_or(0),
         pages: row.get(from + 13)?,
         provisional: row.get(from + 14)?,
         figures: Figures::default(),
     };
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
-}
-
-/// Runs of an earlier program have none; what cannot be read is measured anew by the next good run.
-fn figures(stored: Option<String>) -> Figures {
-    stored.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()
-}
-
-/// A count as the database has it; it has no unsigned numbers.
-pub(super) fn count(stored: Option<i64>) -> Option<u64> {
-    stored.and_then(|count| u64::try_from(count).ok())
-}
-
-pub(super) fn run_id(text: &str) -> Result<RunId, StoreError> {
-    text.parse().map_err(|_| StoreError::Value(format!("`{text}` is not a run's id")))
 }
 
 /// The task of a run that has not ended.
@@ -155,7 +137,7 @@ pub(super) fn must_be_open(connection: &Connection, run: RunId) -> Result<TaskNa
     match found {
         None => Err(StoreError::NoSuchRun(run)),
         Some((_, false)) => Err(StoreError::RunEnded(run)),
-        Some((task, true)) => TaskName::new(&task).map_err(|error| StoreError::Value(error.to_string())),
+        Some((task, true)) => stored::task_name(&task),
     }
 }
 
@@ -186,12 +168,11 @@ pub(super) fn record_end(
             verdict.outcome.word(),
             verdict.outcome.cause(),
             verdict.sentence,
-            // The database has no word for “not a number”.
-            verdict.similarity.filter(|similarity| similarity.is_finite()),
+            stored::similarity(verdict),
             i64::try_from(verdict.rows).unwrap_or(i64::MAX),
             verdict.pages,
             verdict.provisional,
-            serde_json::to_string(&verdict.figures).ok().filter(|json| json.len() <= MAX_FIGURES)
+            stored::figures_json(verdict)
         ])?;
     let last_ok = verdict.outcome.is_published().then_some(&ended);
     connection
@@ -199,20 +180,8 @@ pub(super) fn record_end(
             "UPDATE _task SET last_run = ?2, last_ok = coalesce(?3, last_ok),
                  fails = CASE ?4 WHEN 'reset' THEN 0 WHEN 'count' THEN fails + 1 ELSE fails END WHERE name = ?1",
         )?
-        .execute(params![task.as_str(), id, last_ok, fails(verdict.outcome)])?;
+        .execute(params![task.as_str(), id, last_ok, settle::fails(verdict.outcome)])?;
     Ok(())
-}
-
-/// What an outcome does to the count of failures in a row.
-fn fails(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults) => "reset",
-        // Waiting for a person's yes is not a failure, and does not end a row of them.
-        Outcome::Quarantined(Quarantine::Provisional) => "leave",
-        Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns)
-        | Outcome::Empty(Emptiness::Unexpected)
-        | Outcome::Failed(_) => "count",
-    }
 }
 
 /// Forgets the oldest runs of a task, and the traces of all but the newest.

@@ -235,10 +235,10 @@ pub(super) fn migrate_by(connection: &mut Connection, migrations: &[&str]) -> Re
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let (version, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
     if application != APPLICATION_ID || version < 1 {
-        return Err(StoreError::Foreign(path.to_owned()));
+        return Err(StoreError::Foreign(path.into()));
     }
     if version > known() {
-        return Err(StoreError::TooNew { path: path.to_owned(), found: version, known: known() });
+        return Err(StoreError::TooNew { at: path.into(), found: version, known: known() });
     }
     Ok(())
 }

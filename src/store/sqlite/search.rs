@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::generation::{self, Generation};
+use super::generation;
 use super::names::{ColumnName, list, quoted, rows_table};
-use super::{Sqlite, StoreError, digest, index, keys, stamp};
+use super::settle::Generation;
+use super::{Sqlite, StoreError, digest, entry, index, keys, stamp};
 use crate::model::{Row, TaskName};
 use crate::store::search::{Answer, Hit, Indexed, Query, Search, Wanted};
 
@@ -53,7 +54,7 @@ impl Search for Sqlite {
 
     fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
         self.index_step(task).or_else(|error| {
-            index::mend(&self.connection, error)?;
+            entry::mend(&self.connection, error)?;
             Ok(Indexed::default())
         })
     }
@@ -75,7 +76,7 @@ fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>,
             .query_row([task.as_str()], |row| row.get(0))
             .optional()?;
         let place = |(first, last)| format!("rowid BETWEEN {first} AND {last}");
-        places.extend(number.map(index::ids).map(place));
+        places.extend(number.map(entry::ids).map(place));
     }
     Ok((!places.is_empty()).then(|| format!(" AND ({})", places.join(" OR "))))
 }
@@ -84,7 +85,7 @@ fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>,
 fn match_text(query: &Query) -> String {
     let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_not);
     let text = |term: &&crate::store::search::Term| {
-        let column = term.column.as_ref().map(|name| format!("c{} : ", index::slot(name))).unwrap_or_default();
+        let column = term.column.as_ref().map(|name| format!("c{} : ", entry::slot(name))).unwrap_or_default();
         format!("{column}\"{}\"{}", term.words.join(" "), if term.goes_on { " *" } else { "" })
     };
     let wanted: Vec<String> = wanted.iter().map(text).collect();
@@ -131,7 +132,7 @@ struct Published {
 impl Tables<'_> {
     /// The row of an entry, if it is published as it was indexed, and has what is looked for.
     fn hit(&mut self, id: i64, rank: f64, query: &Query) -> Result<Option<Hit>, StoreError> {
-        let number = index::number_of(id);
+        let number = entry::number_of(id);
         if !self.tables.contains_key(&number) {
             self.tables.insert(number, published(self.connection, number)?);
         }
@@ -145,7 +146,7 @@ impl Tables<'_> {
         let found = match read(self.connection, table, row, digest)? {
             Some(found) => Some(found),
             // The table is another one by now; a record that says the same is there under its key.
-            None => match keys::Key::try_from(key.as_slice()) {
+            None => match digest::Key::try_from(key.as_slice()) {
                 Ok(key) => keys::find(self.connection, table.generation.id, table.blocks, key)?
                     .map(|it| read(self.connection, table, it.row, digest))
                     .transpose()?
@@ -195,7 +196,7 @@ fn read(
     let Some((row, first_seen)) = found else { return Ok(None) };
     let cells = table.columns.iter().zip(&row.cells);
     let cells = cells.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?)));
-    if index::short(digest::of_cells(cells)) != wanted {
+    if entry::short(digest::of_cells(cells)) != wanted {
         return Ok(None);
     }
     Ok(Some((row, stamp::parse(&first_seen)?)))

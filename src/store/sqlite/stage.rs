@@ -3,39 +3,22 @@
 //! table that no view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
 //! and other tasks are not kept waiting.
 
-use std::ops::Range;
-
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::digest::{self, Digest};
 use super::follow::Same;
 use super::gone::Gone;
-use super::keys::{self, Found, Key, Marked};
+use super::keys::{self, Found, Marked};
 use super::known::{self, Known};
-use super::names::{self, ColumnName};
 use super::{Sqlite, StoreError, generation, log, runs, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
-
-/// Rows a transaction. Measured on 500,000 rows of 569 bytes: the fastest way that keeps readers and the log in peace.
-pub(super) const CHUNK: usize = 20_000;
-
-/// A run never holds more than this in memory, whatever its rows are like.
-const CHUNK_BYTES: usize = 8 << 20;
+use crate::store::batch::{Batch, Record};
 
 /// The rows of one run so far.
 #[derive(Default)]
 pub(super) struct Staged {
-    pub columns: Vec<ColumnName>,
-    pub rows: i64,
-    pub digest: Digest,
-    /// The columns that identify a record, as they are stored.
-    key: Vec<String>,
-    /// Not written yet; their texts and cells stand one after the other, so that a row costs no allocation.
-    pub(super) waiting: Vec<Record>,
-    pub(super) text: String,
-    pub(super) cells: Vec<Option<Range<usize>>>,
+    pub batch: Batch,
     /// Rows before those that wait which are the published ones, and were not written.
     pub(super) same: Option<Same>,
     pub(super) table: Option<Written>,
@@ -50,17 +33,6 @@ pub(super) struct Staged {
 pub(super) struct Written {
     pub generation: i64,
     pub columns: usize,
-}
-
-pub(super) struct Record {
-    pub key: Key,
-    /// The first half of its digest.
-    digest: u64,
-    /// In milliseconds.
-    seen: i64,
-    pub page: u32,
-    /// Where its cells stand, in the order of the run's columns, up to the last that was known when it came.
-    pub cells: Range<usize>,
 }
 
 impl Staging for Sqlite {
@@ -80,26 +52,19 @@ impl Staging for Sqlite {
         &mut self,
         run: RunId,
         task: &TaskName,
-        (columns, values): (&[String], &[ValueColumn]),
+        columns: (&[String], &[ValueColumn]),
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         runs::must_be_open(&self.connection, run)?;
         let staged = self.staged.entry(run).or_default();
-        let mut places = names::place(&mut staged.columns, columns)?;
-        places.extend(names::place_values(&mut staged.columns, &places, values)?);
-        let key_cells: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
-        let key_cells = key_cells.unwrap_or_default();
-        if !key_cells.is_empty() {
-            staged.key = key_cells.iter().map(|&cell| staged.columns[places[cell]].stored.clone()).collect();
-        }
+        let places = staged.batch.place(columns, key)?;
         let seen = now.timestamp_millis();
         let mut spilled = false;
         for row in rows {
-            staged.take(row, &places, &key_cells, seen);
-            let is_much = staged.waiting.len() >= CHUNK || staged.waiting_bytes() >= CHUNK_BYTES;
-            if is_much && !staged.follow(&self.connection, task)? {
+            staged.batch.take(row, &places, seen);
+            if staged.batch.is_full() && !staged.follow(&self.connection, task)? {
                 staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
                 staged.spill(&mut self.connection, run, task)?;
                 spilled = true;
@@ -110,35 +75,6 @@ impl Staging for Sqlite {
 }
 
 impl Staged {
-    fn take(&mut self, row: &Row, places: &[usize], key: &[usize], seen: i64) {
-        let first = self.cells.len();
-        let cells = first..first + self.columns.len();
-        self.cells.resize(cells.end, None);
-        for (&place, cell) in places.iter().zip(&row.cells) {
-            let Some(cell) = cell else { continue };
-            let from = self.text.len();
-            self.text.push_str(cell);
-            self.cells[first + place] = Some(from..self.text.len());
-        }
-        let named = |place: usize| {
-            let text = self.cells[first + place].clone()?;
-            Some((self.columns[place].stored.as_str(), &self.text[text]))
-        };
-        // Values follow from the texts, and some from the clock too: what is the same is what the page says.
-        let texts = (0..self.columns.len()).filter(|&place| self.columns[place].is_text());
-        let record = digest::of_cells(texts.filter_map(named));
-        let keyed = || key.iter().filter_map(|&index| places.get(index)).filter_map(|&place| named(place));
-        let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
-        self.digest.add(record);
-        self.rows += 1;
-        let digest = digest::first_half(record);
-        self.waiting.push(Record { key: key.to_be_bytes(), digest, seen, page: row.page, cells });
-    }
-
-    fn waiting_bytes(&self) -> usize {
-        self.text.len() + self.cells.len() * size_of::<Option<Range<usize>>>()
-    }
-
     /// Writes what waits, in a transaction of its own, and answers with the generation. On an error nothing was written
     /// and everything still waits.
     pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
@@ -151,22 +87,16 @@ impl Staged {
         let mut keys = self.entries(&first_seen)?;
         transaction.commit()?;
         self.keep_keys(&mut keys);
-        self.table = Some(Written { generation, columns: self.columns.len() });
-        self.forget_waiting();
+        self.table = Some(Written { generation, columns: self.batch.columns.len() });
+        self.batch.written();
         Ok(generation)
     }
 
     pub(super) fn keep_keys(&mut self, keys: &mut Vec<Marked>) {
-        if self.rows > known::MOST {
+        if self.batch.rows > known::MOST {
             self.keys = Vec::new();
         }
         self.keys.append(keys);
-    }
-
-    pub(super) fn forget_waiting(&mut self) {
-        self.waiting.clear();
-        self.text.clear();
-        self.cells.clear();
     }
 
     /// Writes what waits inside a transaction that is the caller's.
@@ -184,10 +114,10 @@ impl Staged {
     ) -> Result<i64, StoreError> {
         let generation = match self.table {
             Some(table) => {
-                generation::add_columns(connection, table.generation, &self.columns[table.columns..])?;
+                generation::add_columns(connection, table.generation, &self.batch.columns[table.columns..])?;
                 table.generation
             }
-            None => generation::create(connection, run, task, &self.columns)?,
+            None => generation::create(connection, run, task, &self.batch.columns)?,
         };
         self.insert_waiting(connection, generation, first_seen)?;
         self.describe(connection, generation)?;
@@ -202,7 +132,7 @@ impl Staged {
     /// When each row that waits was first seen: the published generation says so where it has the key. All at once and not
     /// row by row between insertions, so that the processor waits for many places of its memory at a time.
     pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
-        let waiting = self.waiting.iter();
+        let waiting = self.batch.waiting().iter();
         let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
         let gone = Gone::of(connection, published)?;
         let blocks = self.known.is_none() && keys::has_blocks(connection, published)?;
@@ -226,19 +156,17 @@ impl Staged {
         generation: i64,
         first_seen: &[i64],
     ) -> Result<(), StoreError> {
-        let mut insert = connection.prepare(&generation::insert_sql(generation, &self.columns))?;
+        let mut insert = connection.prepare(&generation::insert_sql(generation, &self.batch.columns))?;
         let (mut seen, mut seen_text) = (0, stamp::text_of_millis(0));
-        for (record, &first_seen) in self.waiting.iter().zip(first_seen) {
+        for (record, &first_seen) in self.batch.waiting().iter().zip(first_seen) {
             if first_seen != seen {
                 (seen, seen_text) = (first_seen, stamp::text_of_millis(first_seen));
             }
             insert.raw_bind_parameter(1, &record.key[..])?;
             insert.raw_bind_parameter(2, seen_text.as_str())?;
             insert.raw_bind_parameter(3, record.page)?;
-            let cells = &self.cells[record.cells.clone()];
-            for index in 0..self.columns.len() {
-                let text = cells.get(index).cloned().flatten();
-                insert.raw_bind_parameter(index + 4, text.map(|text| &self.text[text]))?;
+            for (index, text) in self.batch.cells(record).enumerate() {
+                insert.raw_bind_parameter(index + 4, text)?;
             }
             insert.raw_execute()?;
         }
@@ -247,12 +175,12 @@ impl Staged {
 
     /// The keys of what waits, as it stands in a table of its own.
     pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<Marked>, StoreError> {
-        if self.rows > known::MOST {
+        if self.batch.rows > known::MOST {
             return Ok(Vec::new());
         }
         let before = self.keys.len();
         let row = |index: usize| i64::try_from(before + index + 1).unwrap_or(i64::MAX);
-        let records = self.waiting.iter().zip(first_seen).enumerate();
+        let records = self.batch.waiting().iter().zip(first_seen).enumerate();
         records
             .map(|(index, (record, &first_seen))| {
                 keys::marked(record.key, Found { first_seen, row: row(index) }, record.digest)
@@ -263,7 +191,7 @@ impl Staged {
     /// Writes the keys of a generation whose rows are all written, in a transaction of its own; `false` where they are too
     /// many to be in memory.
     pub fn write_keys(&mut self, connection: &mut Connection, generation: i64) -> Result<bool, StoreError> {
-        if usize::try_from(self.rows) != Ok(self.keys.len()) {
+        if usize::try_from(self.batch.rows) != Ok(self.keys.len()) {
             return Ok(false);
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -274,12 +202,11 @@ impl Staged {
 
     /// Writes down what a generation's table holds.
     pub fn describe(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
-        let strange = |error: serde_json::Error| StoreError::Value(error.to_string());
-        let columns = serde_json::to_string(&self.columns).map_err(strange)?;
-        let key = serde_json::to_string(&self.key).map_err(strange)?;
+        let columns = self.batch.columns_json()?;
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
         connection
             .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4, key = ?5 WHERE id = ?1")?
-            .execute(params![generation, columns, self.rows, self.digest.to_bytes(), key])?;
+            .execute(params![generation, columns, self.batch.rows, self.batch.digest.to_bytes(), key])?;
         Ok(())
     }
 }

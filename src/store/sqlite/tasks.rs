@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{ToSql, params};
 
-use super::{Sqlite, StoreError, runs, stamp};
+use super::{Sqlite, StoreError, runs, stamp, stored};
 use crate::model::TaskName;
 use crate::store::{Seen, TaskRow, Tasks};
 
@@ -13,7 +13,7 @@ impl Tasks for Sqlite {
     fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
         let mut statement = self.connection.prepare("SELECT name FROM _task ORDER BY name")?;
         let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let name = |text: &String| TaskName::new(text).map_err(|error| StoreError::Value(error.to_string()));
+        let name = |text: &String| stored::task_name(text);
         names.iter().map(name).collect()
     }
 
@@ -102,15 +102,15 @@ impl Sqlite {
             let has_run: bool = row.get::<_, Option<String>>(11)?.is_some();
             tasks.push(TaskRow {
                 running_since: running.get(&name).copied(),
-                name: TaskName::new(&name).map_err(|error| StoreError::Value(error.to_string()))?,
+                name: stored::task_name(&name)?,
                 title: row.get(1)?,
                 paused: row.get(2)?,
                 removed: row.get(3)?,
                 next_due: stamp::parse_if_any(row.get(4)?)?,
                 last_slot: stamp::parse_if_any(row.get(5)?)?,
                 problem: row.get(6)?,
-                published_rows: runs::count(row.get(7)?),
-                previous_rows: runs::count(row.get(8)?),
+                published_rows: stored::count(row.get(7)?),
+                previous_rows: stored::count(row.get(8)?),
                 last_ok: stamp::parse_if_any(row.get(9)?)?,
                 fails_in_a_row: row.get(10)?,
                 last_run: if has_run { runs::read(row, 11)?.past() } else { None },

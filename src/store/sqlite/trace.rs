@@ -2,18 +2,9 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{Keep, Sqlite, StoreError, runs, stamp};
+use super::{Keep, Sqlite, StoreError, runs, stamp, stored};
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
-use crate::store::Pages;
-
-/// Of one run. A script of fifty steps over fifty pages writes some 200.
-const MAX_TRACE_LINES: i64 = 2_000;
-
-/// Pages that a script's `save` names are counted from 1,000 and are at most as many.
-const MAX_SAVED_INDEX: u32 = 2_000;
-
-/// Of one line.
-const MAX_TRACE_CHARS: usize = 4_096;
+use crate::store::pages::{MAX_SAVED_INDEX, MAX_TRACE_CHARS, MAX_TRACE_LINES, Pages};
 
 impl Pages for Sqlite {
     fn trace(&mut self, run: RunId, lines: &[TraceLine]) -> Result<(), StoreError> {
@@ -50,7 +41,7 @@ impl Pages for Sqlite {
             return Ok(());
         }
         let task = runs::must_be_open(&self.connection, run)?;
-        let meta = serde_json::to_string(meta).map_err(|error| StoreError::Value(error.to_string()))?;
+        let meta = serde_json::to_string(meta).map_err(StoreError::value)?;
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO _pages (run, page, task, meta, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![run.to_string(), index, task.as_str(), meta, zstd])?;
@@ -64,7 +55,7 @@ impl Pages for Sqlite {
         let mut pages = Vec::new();
         while let Some(row) = rows.next()? {
             let meta = row.get::<_, String>(0)?;
-            let meta = serde_json::from_str(&meta).map_err(|error| StoreError::Value(error.to_string()))?;
+            let meta = serde_json::from_str(&meta).map_err(StoreError::value)?;
             pages.push((meta, row.get(1)?));
         }
         Ok(pages)
@@ -93,7 +84,7 @@ fn runs_with_pages(connection: &Connection, task: &TaskName) -> Result<Vec<(RunI
     let mut rows = statement.query([task.as_str()])?;
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
-        runs.push((runs::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
+        runs.push((stored::run_id(&row.get::<_, String>(0)?)?, row.get(1)?));
     }
     Ok(runs)
 }

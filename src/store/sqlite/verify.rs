@@ -4,8 +4,9 @@
 use rusqlite::Connection;
 
 use super::digest::{self, Digest};
-use super::generation::{self, Generation};
-use super::names::{ColumnName, quoted, view_texts};
+use super::generation;
+use super::names::{ColumnName, quoted, view_columns, view_texts};
+use super::settle::Generation;
 use super::{Sqlite, StoreError, stamp};
 
 /// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
@@ -47,7 +48,11 @@ fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result
 fn summed(connection: &Connection, task: &str, generation: &Generation) -> Result<(i64, Digest), StoreError> {
     let columns: Vec<&ColumnName> = generation.columns.iter().filter(|column| column.is_text()).collect();
     let separator = if columns.is_empty() { "" } else { ", " };
-    let sql = format!("SELECT _first_seen{separator}{} FROM {}", view_texts(&generation.columns), quoted(task));
+    let sql = format!(
+        "SELECT _first_seen{separator}{} FROM {}",
+        view_texts(&generation.columns, &view_columns(&generation.columns)),
+        quoted(task)
+    );
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let (mut count, mut digest) = (0, Digest::default());

@@ -161,7 +161,9 @@ impl Pending {
     fn after(&self, ended: Result<Ended, StoreError>) -> Stage {
         let verdict = match ended {
             Ok(Ended::Run(end)) => end.verdict,
-            Ok(Ended::SlotTaken) => return Stage::Refused("the run could not begin; try again".to_owned()),
+            Ok(Ended::SlotTaken | Ended::NotOurs) => {
+                return Stage::Refused("the run could not begin; try again".to_owned());
+            }
             Err(error) => return Stage::Refused(error.to_string()),
         };
         let draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);

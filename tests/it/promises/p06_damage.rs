@@ -31,7 +31,7 @@ fn promise_06_a_damaged_database_is_refused_or_whole() {
         damaged.push(bytes);
     }
     damaged.extend((0..cuts).map(|part| whole[..whole.len() * part / cuts].to_vec()));
-    let product = damaged.iter().map(|bytes| judge(bytes, Store::open));
+    let product = damaged.iter().map(|bytes| judge(bytes, |path| Store::open(path)));
     let (refused, wrong) = product.fold((0, 0), |sum, (refused, wrong)| (sum.0 + refused, sum.1 + wrong));
     let control: usize = damaged.iter().map(|bytes| judge(bytes, open_or_start_anew).1).sum();
     let counted = format!("{flips} flipped bits, {cuts} truncations, {refused} refused: neither refused nor whole");

@@ -1,4 +1,4 @@
-//! A damaged or foreign database is said, never made anew.
+//! A damaged or foreign file is said, never made anew.
 
 use std::fs;
 
@@ -14,12 +14,12 @@ fn refused(path: &Path) -> StoreError {
 }
 
 fn finished() -> (TempDir, PathBuf) {
-    let mut scene = Scene::new();
+    let mut scene = Scene::on(Kind::Sqlite);
     let names: Vec<String> = (0..400).map(|n| format!("a longer name, number {n}")).collect();
     let rows: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str(), "1"]).collect();
     scene.go(CHANGED, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let path = scene.path();
-    let Scene { folder, store, .. } = scene;
+    let Scene { home: Home::Sqlite(folder), store, .. } = scene else { panic!("a file") };
     drop(store);
     (folder, path)
 }

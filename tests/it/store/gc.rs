@@ -4,6 +4,14 @@ use super::*;
 use pieme::model::{PageMeta, Span, TraceLine};
 use pieme::store::{Collected, Keep};
 
+on_both! {
+    nothing_goes_that_the_rules_keep
+    a_stricter_rule_holds_for_what_is_there_and_published_rows_stay
+    old_runs_go_however_few_there_are_but_the_last_is_still_shown
+    of_a_task_that_is_long_gone_the_published_rows_stay
+    a_rule_without_end_keeps_everything
+}
+
 const FAILED: Outcome = Outcome::Failed(Failure::Http);
 const DAY: i64 = 24 * 60;
 
@@ -28,7 +36,7 @@ impl Scene {
     }
 
     /// What would go, then what went: the same, and then nothing more.
-    fn collect(&mut self, now: DateTime<Utc>) -> Collected {
+    pub(super) fn collect(&mut self, now: DateTime<Utc>) -> Collected {
         let task = self.task.clone();
         let would = self.store.would_collect(&task, now).expect("said");
         assert_eq!(self.store.would_collect(&task, now).expect("said"), would, "a dry run changes nothing");
@@ -46,8 +54,8 @@ impl Scene {
 }
 
 /// Ten runs under a generous rule: two published, three kept aside, five failed.
-fn ten_runs() -> Scene {
-    let mut scene = Scene::new();
+fn ten_runs(kind: Kind) -> Scene {
+    let mut scene = Scene::on(kind);
     for price in ["1", "2"] {
         scene.go_with_traces(CHANGED, &[&["a", price]]);
     }
@@ -60,16 +68,14 @@ fn ten_runs() -> Scene {
     scene
 }
 
-#[test]
-fn nothing_goes_that_the_rules_keep() {
-    let mut scene = ten_runs();
+fn nothing_goes_that_the_rules_keep(kind: Kind) {
+    let mut scene = ten_runs(kind);
     let now = scene.now();
     assert_eq!(scene.collect(now), Collected::default());
 }
 
-#[test]
-fn a_stricter_rule_holds_for_what_is_there_and_published_rows_stay() {
-    let mut scene = ten_runs();
+fn a_stricter_rule_holds_for_what_is_there_and_published_rows_stay(kind: Kind) {
+    let mut scene = ten_runs(kind);
     scene.store.set_keep(Keep { bad_runs: 1, runs: 4, traces: 3, quarantined: 1, ..Keep::default() });
     let now = scene.now();
     let collected = scene.collect(now);
@@ -78,14 +84,15 @@ fn a_stricter_rule_holds_for_what_is_there_and_published_rows_stay() {
     assert_eq!((collected.runs, collected.generations), (3, 2), "{collected:?}");
     assert_eq!(collected, expected);
     assert_eq!(scene.shown(), ["a=2"]);
-    assert_eq!(scene.sqlite3("SELECT count(*) FROM _runs"), "7");
-    assert_eq!(scene.row_tables().len(), 3);
-    assert_eq!(scene.sqlite3("PRAGMA integrity_check; PRAGMA foreign_key_check"), "ok");
+    assert_eq!(scene.ask("SELECT count(*) FROM _runs"), "7");
+    assert_eq!(scene.generations().len(), 3);
+    if kind == Kind::Sqlite {
+        assert_eq!(scene.ask("PRAGMA integrity_check; PRAGMA foreign_key_check"), "ok");
+    }
 }
 
-#[test]
-fn old_runs_go_however_few_there_are_but_the_last_is_still_shown() {
-    let mut scene = ten_runs();
+fn old_runs_go_however_few_there_are_but_the_last_is_still_shown(kind: Kind) {
+    let mut scene = ten_runs(kind);
     let (later, task) = (minute(401 * DAY), scene.task.clone());
     let collected = scene.collect(later);
     assert_eq!(collected.runs, 4, "{collected:?}");
@@ -95,24 +102,22 @@ fn old_runs_go_however_few_there_are_but_the_last_is_still_shown() {
     assert_eq!(scene.shown(), ["a=2"]);
 }
 
-#[test]
-fn of_a_task_that_is_long_gone_the_published_rows_stay() {
-    let mut scene = ten_runs();
+fn of_a_task_that_is_long_gone_the_published_rows_stay(kind: Kind) {
+    let mut scene = ten_runs(kind);
     let task = scene.task.clone();
     scene.store.forget_task(&task, minute(DAY)).expect("forgotten");
     assert_eq!(scene.collect(minute(30 * DAY)), Collected::default(), "a folder may come back");
     let collected = scene.collect(minute(32 * DAY));
     assert_eq!((collected.generations, collected.trace_lines), (4, 20), "{collected:?}");
-    assert_eq!(scene.sqlite3("SELECT count(*) FROM _pages"), "0");
+    assert_eq!(scene.ask("SELECT count(*) FROM _pages"), "0");
     assert_eq!(scene.shown(), ["a=2"]);
-    assert_eq!(scene.row_tables().len(), 1);
+    assert_eq!(scene.generations().len(), 1);
     scene.go(CHANGED, &[&["a", "9"]]);
     assert_eq!(scene.shown(), ["a=9"], "it can come back all the same");
 }
 
-#[test]
-fn a_rule_without_end_keeps_everything() {
-    let mut scene = ten_runs();
+fn a_rule_without_end_keeps_everything(kind: Kind) {
+    let mut scene = ten_runs(kind);
     let ages = Span(std::time::Duration::MAX);
     scene.store.set_keep(Keep { runs_for: ages, removed_for: ages, ..Keep::default() });
     scene.store.keep_history(&[(scene.task.clone(), ages)]).expect("kept");

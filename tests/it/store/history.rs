@@ -2,7 +2,24 @@
 
 use super::*;
 use pieme::model::{ColumnType, Facet, Span, ValueColumn};
-use pieme::store::{Change, Collected, Life, RecordChange, Resort, Unlisted};
+use pieme::store::{Change, Keep, Life, RecordChange, Resort, Unlisted};
+
+on_both! {
+    a_task_of_which_everything_changes_all_the_time_does_not_fill_the_disk
+    what_was_added_changed_and_removed_is_kept_cell_by_cell
+    changes_are_read_page_by_page
+    a_record_that_leaves_and_comes_back_is_the_same_record
+    rows_that_are_brought_back_are_a_change_too
+    where_columns_changed_only_those_that_both_have_are_compared
+    another_key_does_not_make_all_records_new
+    of_a_key_that_stands_twice_the_first_row_stands_for_all
+    large_tables_are_compared_as_small_ones_are
+    most_of_a_large_table_is_one_line
+    changes_are_kept_as_long_as_the_task_says
+    a_column_over_time_has_its_values
+    history_is_a_view_that_anybody_can_query
+    a_record_is_found_by_its_key_or_by_a_part_of_its_name
+}
 
 const DAY: i64 = 24 * 60;
 
@@ -29,7 +46,7 @@ impl Scene {
         self.store.life(&self.task, found[0].0).expect("a life").expect("a record")
     }
 
-    fn first_seen(&self, place: usize) -> DateTime<Utc> {
+    fn born(&self, place: usize) -> DateTime<Utc> {
         self.store.published(&self.task, 100, 0).expect("rows").expect("published").first_seen[place]
     }
 
@@ -63,9 +80,8 @@ fn in_short(record: &RecordChange) -> Vec<String> {
     }
 }
 
-#[test]
-fn what_was_added_changed_and_removed_is_kept_cell_by_cell() {
-    let mut scene = Scene::new();
+fn what_was_added_changed_and_removed_is_kept_cell_by_cell(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"], &["c", "1"]]);
     assert_eq!(scene.changes(), [], "the first rows are no news: `_first_seen` says it");
     let run = scene.go(CHANGED, &[&["d", "9"], &["c", "-"], &["a", "2"]]);
@@ -85,9 +101,8 @@ fn what_was_added_changed_and_removed_is_kept_cell_by_cell() {
     assert_eq!(scene.last_change(), ["a.price 2>3"]);
 }
 
-#[test]
-fn changes_are_read_page_by_page() {
-    let mut scene = Scene::new();
+fn changes_are_read_page_by_page(kind: Kind) {
+    let mut scene = Scene::on(kind);
     for price in ["1", "2", "3", "4"] {
         scene.go(CHANGED, &[&["a", price], &["b", price]]);
     }
@@ -101,15 +116,14 @@ fn changes_are_read_page_by_page() {
     assert_eq!((in_short(&records[0]), rest.len()), (vec!["a.price 3>4".to_owned()], 1));
 }
 
-#[test]
-fn a_record_that_leaves_and_comes_back_is_the_same_record() {
-    let mut scene = Scene::new();
+fn a_record_that_leaves_and_comes_back_is_the_same_record(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
-    let born = scene.first_seen(1);
+    let born = scene.born(1);
     scene.go(CHANGED, &[&["a", "1"]]);
     scene.go(CHANGED, &[&["a", "1"], &["c", "1"]]);
     scene.go(CHANGED, &[&["a", "1"], &["b", "2"]]);
-    assert_eq!(scene.first_seen(1), born);
+    assert_eq!(scene.born(1), born);
     let life = scene.life(&["b"]);
     let told: Vec<&str> = life.events.iter().map(|event| event.record.what.word()).collect();
     assert_eq!((life.first_seen, told), (Some(born), vec!["removed", "added"]));
@@ -119,9 +133,8 @@ fn a_record_that_leaves_and_comes_back_is_the_same_record() {
     assert!(gone.now.is_none() && gone.first_seen.is_some_and(|at| at > born), "{gone:?}");
 }
 
-#[test]
-fn rows_that_are_brought_back_are_a_change_too() {
-    let mut scene = Scene::new();
+fn rows_that_are_brought_back_are_a_change_too(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "2"]]);
     let (task, now) = (scene.task.clone(), scene.now());
@@ -133,9 +146,8 @@ fn rows_that_are_brought_back_are_a_change_too() {
     assert_eq!(scene.last_change(), ["a.price 1>7", "-b"]);
 }
 
-#[test]
-fn where_columns_changed_only_those_that_both_have_are_compared() {
-    let mut scene = Scene::new();
+fn where_columns_changed_only_those_that_both_have_are_compared(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     let publish = |scene: &mut Scene, columns: &[&str], rows: &[&[&str]]| {
         let run = scene.begin();
@@ -152,9 +164,8 @@ fn where_columns_changed_only_those_that_both_have_are_compared() {
     assert_eq!(scene.last_change(), [""; 0]);
 }
 
-#[test]
-fn another_key_does_not_make_all_records_new() {
-    let mut scene = Scene::new();
+fn another_key_does_not_make_all_records_new(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let publish = |scene: &mut Scene, key: &str, price: &str| {
         let (run, task, now) = (scene.begin(), scene.task.clone(), scene.now());
         let columns = ["name", "link", "price"].map(str::to_owned);
@@ -167,18 +178,16 @@ fn another_key_does_not_make_all_records_new() {
     assert_eq!(scene.last_change(), ["/a.price 1>2"]);
 }
 
-#[test]
-fn of_a_key_that_stands_twice_the_first_row_stands_for_all() {
-    let mut scene = Scene::new();
+fn of_a_key_that_stands_twice_the_first_row_stands_for_all(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["a", "2"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "1"], &["b", "2"]]);
     assert_eq!(scene.last_change(), ["b.price 1>2"]);
     assert_eq!((scene.changes()[0].rows_before, scene.changes()[0].rows_after), (3, 2), "the count tells");
 }
 
-#[test]
-fn large_tables_are_compared_as_small_ones_are() {
-    let mut scene = Scene::new();
+fn large_tables_are_compared_as_small_ones_are(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go_many(6_000, "1", &[]);
     scene.go_many(6_001, "1", &[(5_999, "2"), (17, "3"), (100, "gone")]);
     assert_eq!(scene.last_change(), ["+hotel 6000", "hotel 17.price 1>3", "hotel 5999.price 1>2", "-hotel 100"]);
@@ -186,12 +195,11 @@ fn large_tables_are_compared_as_small_ones_are() {
     assert_eq!(scene.counts(), Some((0, 0, 5_999)), "small after large");
     scene.go_many(6_001, "1", &[(17, "4")]);
     assert_eq!(scene.counts(), Some((6_000, 1, 0)), "large after small");
-    assert_eq!(scene.first_seen(18), minute(2), "and all of them are known");
+    assert_eq!(scene.born(18), minute(2), "and all of them are known");
 }
 
-#[test]
-fn most_of_a_large_table_is_one_line() {
-    let mut scene = Scene::new();
+fn most_of_a_large_table_is_one_line(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go_many(10_001, "1", &[]);
     scene.go_many(10_001, "2", &[]);
     let change = scene.changes().remove(0);
@@ -199,39 +207,32 @@ fn most_of_a_large_table_is_one_line() {
     assert_eq!(scene.last_change(), [""; 0]);
 }
 
-#[test]
-fn changes_are_kept_as_long_as_the_task_says() {
-    let mut scene = Scene::new();
+fn changes_are_kept_as_long_as_the_task_says(kind: Kind) {
+    let mut scene = Scene::on(kind);
     for price in ["1", "2", "3"] {
         scene.go(CHANGED, &[&["a", price]]);
     }
-    let task = scene.task.clone();
-    let mut collect = |days: i64| {
-        let now = minute(days * DAY);
-        let would = scene.store.would_collect(&task, now).expect("said");
-        let mut all = Collected::default();
-        loop {
-            let step = scene.store.collect(&task, now).expect("collected");
-            if step.is_nothing() {
-                break;
-            }
-            all += step;
-        }
-        assert_eq!(all, would);
-        all.changes
-    };
-    assert_eq!(collect(89), 0, "90 days by default");
-    assert_eq!(collect(92), 4, "two publications with a record each");
+    assert_eq!(scene.collect(minute(89 * DAY)).changes, 0, "90 days by default");
+    assert_eq!(scene.collect(minute(92 * DAY)).changes, 4, "two publications with a record each");
     assert_eq!((scene.changes(), scene.shown()), (vec![], vec!["a=3".to_owned()]));
     scene.go(CHANGED, &[&["a", "4"]]);
     scene.store.keep_history(&[(scene.task.clone(), Span::seconds(60))]).expect("kept");
-    let (task, later) = (scene.task.clone(), minute(30));
-    assert_eq!(scene.store.would_collect(&task, later).expect("said").changes, 2);
+    assert_eq!(scene.collect(minute(30)).changes, 2);
 }
 
-#[test]
-fn a_column_over_time_has_its_values() {
-    let mut scene = Scene::new();
+fn a_task_of_which_everything_changes_all_the_time_does_not_fill_the_disk(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    for price in ["1", "2", "3", "4", "5"] {
+        scene.go(CHANGED, &[&["a", price], &["b", price]]);
+    }
+    scene.store.set_keep(Keep { history_records: 5, ..Keep::default() });
+    let now = scene.now();
+    assert_eq!(scene.collect(now).changes, 6, "two publications with two records each");
+    assert_eq!(scene.changes().len(), 2);
+}
+
+fn a_column_over_time_has_its_values(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let value = ValueColumn { of: 1, kind: ColumnType::Number, facet: Facet::Value };
     for (text, number) in [("ab 95,00", "95.00"), ("90,50", "90.5"), ("ask", "-")] {
         let (run, task, now) = (scene.begin(), scene.task.clone(), scene.now());
@@ -247,21 +248,19 @@ fn a_column_over_time_has_its_values() {
     assert_eq!(series[2].cell.text.as_deref(), Some("ask"));
 }
 
-#[test]
-fn history_is_a_view_that_anybody_can_query() {
-    let mut scene = Scene::new();
+fn history_is_a_view_that_anybody_can_query(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "2"], &["c", "1"]]);
     let sql = "SELECT what, record, \"column\", \"before\", \"after\" FROM _history WHERE task = 'halifax-hotels'";
     assert_eq!(
-        scene.sqlite3(sql),
+        scene.ask(sql),
         "added|c|name||c\nadded|c|price||1\nchanged|a|price|1|2\nremoved|b|name|b|\nremoved|b|price|1|"
     );
 }
 
-#[test]
-fn a_record_is_found_by_its_key_or_by_a_part_of_its_name() {
-    let mut scene = Scene::new();
+fn a_record_is_found_by_its_key_or_by_a_part_of_its_name(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["Lord Nelson", "1"], &["Lord Byron", "1"], &["Halliburton", "1"]]);
     scene.go(CHANGED, &[&["Lord Nelson", "2"], &["Lord Byron", "2"], &["Halliburton", "1"]]);
     let named = |word: &str| {
@@ -270,5 +269,6 @@ fn a_record_is_found_by_its_key_or_by_a_part_of_its_name() {
     };
     assert_eq!(named("lord"), ["Lord Byron", "Lord Nelson"]);
     assert_eq!(named("Halliburton"), ["Halliburton"], "never changed, but published");
+    assert_eq!(named("burton"), ["Halliburton"]);
     assert_eq!(named("nobody"), [""; 0]);
 }

@@ -3,24 +3,49 @@
 use super::*;
 use pieme::store::StoreError;
 
-#[test]
-fn a_view_named_as_the_task_can_be_queried_with_sqlite3() {
-    let mut scene = Scene::new();
-    let run = scene.go(CHANGED, &[&["Lord Nelson", "CAD 95.00"], &["Halliburton", "-"]]);
-    let sql = "SELECT * FROM \"halifax-hotels\" ORDER BY name";
-    let expected = format!(
-        "Halliburton||{run}|2024-10-04T00:02:00.000Z|2024-10-04T00:03:00.000Z|0\n\
-         Lord Nelson|CAD 95.00|{run}|2024-10-04T00:02:00.000Z|2024-10-04T00:03:00.000Z|0"
-    );
-    assert_eq!(scene.sqlite3(sql), expected);
-    let columns = scene.sqlite3("SELECT group_concat(name) FROM pragma_table_info('halifax-hotels')");
-    assert_eq!(columns, "name,price,_run,_first_seen,_last_seen,_page");
-    assert_eq!(scene.sqlite3("SELECT strftime('%Y', _first_seen) FROM \"halifax-hotels\" LIMIT 1"), "2024");
+on_both! {
+    a_view_named_as_the_task_can_be_queried_by_anybody
+    no_other_outcome_than_published_touches_the_published_rows
+    a_record_keeps_its_first_seen_under_its_key
+    the_same_rows_in_another_order_are_unchanged
+    rows_lost_on_the_way_publish_nothing
+    zero_rows_are_never_a_silent_success
+    hostile_column_names_become_a_table_all_the_same
+    a_column_that_only_the_second_page_has_is_empty_on_the_first
+    more_than_500_columns_are_refused_and_cost_only_the_run
+    a_run_that_has_ended_takes_nothing_more
+    a_slot_has_one_run_and_runs_out_of_turn_have_none
+    deleting_a_task_keeps_its_rows_and_its_view
+    the_rows_before_are_kept_beside_the_published_ones
+    a_published_change_of_a_small_table_leaves_the_schema_alone
 }
 
-#[test]
-fn no_other_outcome_than_published_touches_the_published_rows() {
-    let mut scene = Scene::new();
+fn a_view_named_as_the_task_can_be_queried_by_anybody(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    let run = scene.go(CHANGED, &[&["Lord Nelson", "CAD 95.00"], &["Halliburton", "-"]]);
+    let sql = "SELECT * FROM \"halifax-hotels\" ORDER BY name";
+    let (first, last, columns) = match kind {
+        Kind::Sqlite => (
+            "2024-10-04T00:02:00.000Z",
+            "2024-10-04T00:03:00.000Z",
+            "SELECT group_concat(name) FROM pragma_table_info('halifax-hotels')",
+        ),
+        Kind::Postgres => (
+            "2024-10-04 00:02:00+00",
+            "2024-10-04 00:03:00+00",
+            "SELECT string_agg(column_name, ',' ORDER BY ordinal_position) FROM information_schema.columns
+             WHERE table_schema = current_schema() AND table_name = 'halifax-hotels'",
+        ),
+    };
+    let expected = format!("Halliburton||{run}|{first}|{last}|0\nLord Nelson|CAD 95.00|{run}|{first}|{last}|0");
+    assert_eq!(scene.ask(sql), expected);
+    assert_eq!(scene.ask(columns), "name,price,_run,_first_seen,_last_seen,_page");
+    let minute = scene.minute_of("_first_seen");
+    assert_eq!(scene.ask(&format!("SELECT {minute} FROM \"halifax-hotels\" LIMIT 1")), "02");
+}
+
+fn no_other_outcome_than_published_touches_the_published_rows(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["Lord Nelson", "95"]]);
     for outcome in bad_outcomes() {
         scene.go(outcome, &[&["rubbish", "0"], &["more rubbish", "0"]]);
@@ -31,18 +56,17 @@ fn no_other_outcome_than_published_touches_the_published_rows() {
     }
 }
 
-#[test]
-fn a_record_keeps_its_first_seen_under_its_key() {
-    let mut scene = Scene::new();
+fn a_record_keeps_its_first_seen_under_its_key(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     scene.go(CHANGED, &[&["c", "1"], &["a", "2"]]);
-    let sql = "SELECT name, price, strftime('%M', _first_seen), strftime('%M', _last_seen) FROM \"halifax-hotels\"";
-    assert_eq!(scene.sqlite3(sql), "c|1|05|06\na|2|02|06");
+    let (first, last) = (scene.minute_of("_first_seen"), scene.minute_of("_last_seen"));
+    let sql = format!("SELECT name, price, {first}, {last} FROM \"halifax-hotels\" ORDER BY name DESC");
+    assert_eq!(scene.ask(&sql), "c|1|05|06\na|2|02|06");
 }
 
-#[test]
-fn the_same_rows_in_another_order_are_unchanged() {
-    let mut scene = Scene::new();
+fn the_same_rows_in_another_order_are_unchanged(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let first = scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "2"]]);
     let run = scene.begin();
@@ -50,11 +74,12 @@ fn the_same_rows_in_another_order_are_unchanged() {
     let ended = scene.end(run, CHANGED, 1);
     assert_eq!(ended.outcome, Outcome::Published(Publication::Unchanged));
     // `_run` and `_last_seen` move, `_first_seen` does not, and the generation before is still one that differs.
-    let sql = "SELECT _run, strftime('%M', _first_seen), strftime('%M', _last_seen) FROM \"halifax-hotels\"";
-    assert_eq!(scene.sqlite3(sql), format!("{run}|02|09"));
-    let previous = scene.sqlite3("SELECT run FROM _generation WHERE state = 'previous'");
+    let (first_seen, last_seen) = (scene.minute_of("_first_seen"), scene.minute_of("_last_seen"));
+    let sql = format!("SELECT _run, {first_seen}, {last_seen} FROM \"halifax-hotels\"");
+    assert_eq!(scene.ask(&sql), format!("{run}|02|09"));
+    let previous = scene.ask("SELECT run FROM _generation WHERE state = 'previous'");
     assert_eq!(previous, first.to_string());
-    assert_eq!(scene.row_tables().len(), 2);
+    assert_eq!(scene.generations().len(), 2);
     let row = &scene.store.tasks().expect("tasks")[0];
     assert_eq!((row.published_rows, row.previous_rows), (Some(1), Some(1)));
 
@@ -72,9 +97,8 @@ fn the_same_rows_in_another_order_are_unchanged() {
     }
 }
 
-#[test]
-fn rows_lost_on_the_way_publish_nothing() {
-    let mut scene = Scene::new();
+fn rows_lost_on_the_way_publish_nothing(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
     scene.stage(run, &["name", "price"], &[&["b", "1"]]);
@@ -84,9 +108,8 @@ fn rows_lost_on_the_way_publish_nothing() {
     assert_eq!(scene.shown(), ["a=1"]);
 }
 
-#[test]
-fn zero_rows_are_never_a_silent_success() {
-    let mut scene = Scene::new();
+fn zero_rows_are_never_a_silent_success(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
     let ended = scene.end(run, CHANGED, 0);
@@ -94,9 +117,8 @@ fn zero_rows_are_never_a_silent_success() {
     assert_eq!(scene.shown(), ["a=1"]);
 }
 
-#[test]
-fn hostile_column_names_become_a_table_all_the_same() {
-    let mut scene = Scene::new();
+fn hostile_column_names_become_a_table_all_the_same(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let run = scene.begin();
     let columns =
         ["a\"; DROP TABLE _task; --", "_run", "_Key", "Name", "name", "", "x\0y", "select", "rowid", "'", "]"];
@@ -105,12 +127,11 @@ fn hostile_column_names_become_a_table_all_the_same() {
     scene.stage(run, &columns, &[&cells]);
     scene.end(run, CHANGED, 1);
     assert_eq!(scene.shown(), ["v0=v1=v2=v3=v4=v5=v6=v7=v8=v9=v10"]);
-    assert_eq!(scene.sqlite3("SELECT \"c_run\", \"name_2\", \"c6\", \"rowid\" FROM \"halifax-hotels\""), "v1|v4|v5|v8");
+    assert_eq!(scene.ask("SELECT \"c_run\", \"name_2\", \"c6\", \"rowid\" FROM \"halifax-hotels\""), "v1|v4|v5|v8");
 }
 
-#[test]
-fn a_column_that_only_the_second_page_has_is_empty_on_the_first() {
-    let mut scene = Scene::new();
+fn a_column_that_only_the_second_page_has_is_empty_on_the_first(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let run = scene.begin();
     scene.stage(run, &["name"], &[&["a"]]);
     scene.stage(run, &["badge", "name"], &[&["new", "b"]]);
@@ -118,9 +139,8 @@ fn a_column_that_only_the_second_page_has_is_empty_on_the_first() {
     assert_eq!(scene.shown(), ["a=-", "b=new"]);
 }
 
-#[test]
-fn more_than_500_columns_are_refused_and_cost_only_the_run() {
-    let mut scene = Scene::new();
+fn more_than_500_columns_are_refused_and_cost_only_the_run(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
     let columns: Vec<String> = (0..501).map(|n| format!("c{n}")).collect();
@@ -131,9 +151,8 @@ fn more_than_500_columns_are_refused_and_cost_only_the_run() {
     assert_eq!(scene.shown(), ["a=1"]);
 }
 
-#[test]
-fn a_run_that_has_ended_takes_nothing_more() {
-    let mut scene = Scene::new();
+fn a_run_that_has_ended_takes_nothing_more(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let run = scene.go(CHANGED, &[&["a", "1"]]);
     let now = scene.now();
     let again = scene.store.end_run(run, &verdict(CHANGED, 1), now);
@@ -145,9 +164,8 @@ fn a_run_that_has_ended_takes_nothing_more() {
     assert!(matches!(unknown, Err(StoreError::NoSuchRun(_))));
 }
 
-#[test]
-fn a_slot_has_one_run_and_runs_out_of_turn_have_none() {
-    let mut scene = Scene::new();
+fn a_slot_has_one_run_and_runs_out_of_turn_have_none(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let slot = minute(600);
     let start = |run, slot| RunStart {
         run,
@@ -167,9 +185,8 @@ fn a_slot_has_one_run_and_runs_out_of_turn_have_none() {
     assert_eq!(row.last_slot, Some(minute(660)));
 }
 
-#[test]
-fn deleting_a_task_keeps_its_rows_and_its_view() {
-    let mut scene = Scene::new();
+fn deleting_a_task_keeps_its_rows_and_its_view(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let (task, now) = (scene.task.clone(), scene.now());
     scene.store.forget_task(&task, now).expect("forgotten");
@@ -180,9 +197,8 @@ fn deleting_a_task_keeps_its_rows_and_its_view() {
     assert_eq!((row.removed, row.title.as_deref(), row.published_rows), (false, Some("Hotels"), Some(1)));
 }
 
-#[test]
-fn the_rows_before_are_kept_beside_the_published_ones() {
-    let mut scene = Scene::new();
+fn the_rows_before_are_kept_beside_the_published_ones(kind: Kind) {
+    let mut scene = Scene::on(kind);
     for n in 0..6 {
         // Other columns in the middle: tables that do not fit are not used again.
         let columns = if n < 4 { ["name", "price"] } else { ["name", "cost"] };
@@ -191,24 +207,25 @@ fn the_rows_before_are_kept_beside_the_published_ones() {
         scene.stage(run, &columns, &[&["b", &price], &["a", &price]]);
         scene.end(run, CHANGED, 2);
         assert_eq!(scene.shown(), [format!("b={price}"), format!("a={price}")]);
-        assert_eq!(scene.sqlite3("SELECT group_concat(DISTINCT _run) FROM \"halifax-hotels\""), run.to_string());
-        assert_eq!(scene.sqlite3("SELECT DISTINCT strftime('%M', _first_seen) FROM \"halifax-hotels\""), "02");
+        assert_eq!(scene.ask("SELECT DISTINCT _run FROM \"halifax-hotels\""), run.to_string());
+        let first_seen = scene.minute_of("_first_seen");
+        assert_eq!(scene.ask(&format!("SELECT DISTINCT {first_seen} FROM \"halifax-hotels\"")), "02");
         if n > 0 {
-            let id = scene.sqlite3("SELECT id FROM _generation WHERE state = 'previous'");
             let column = if n < 5 { "price" } else { "cost" };
-            let before = scene.sqlite3(&format!("SELECT name, {column} FROM _rows_{id}"));
-            assert_eq!(before, format!("b|{0}\na|{0}", n - 1));
+            assert_eq!(scene.previous(column), format!("b|{0}\na|{0}", n - 1));
         }
     }
-    assert_eq!(scene.row_tables().len(), 2);
+    assert_eq!(scene.generations().len(), 2);
 }
 
-#[test]
-fn a_published_change_of_a_small_table_leaves_the_schema_alone() {
-    let mut scene = Scene::new();
+fn a_published_change_of_a_small_table_leaves_the_schema_alone(kind: Kind) {
+    let mut scene = Scene::on(kind);
     let version = |scene: &mut Scene, price: &str| {
         scene.go(CHANGED, &[&["a", price]]);
-        scene.sqlite3("PRAGMA schema_version")
+        scene.ask(match kind {
+            Kind::Sqlite => "PRAGMA schema_version",
+            Kind::Postgres => "SELECT count(*), max(oid::bigint) FROM pg_class WHERE relnamespace::regnamespace::text = current_schema()",
+        })
     };
     version(&mut scene, "1");
     let second = version(&mut scene, "2");

@@ -3,6 +3,13 @@
 use super::*;
 use pieme::store::Resort;
 
+on_both! {
+    a_difference_anywhere_in_many_rows_is_published
+    rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do
+    a_run_loses_nothing_when_other_rows_are_published_under_it
+    a_column_that_comes_late_is_added_to_rows_that_were_not_written
+}
+
 /// More than two times as many as a run holds in memory.
 const ROWS: usize = 45_000;
 
@@ -46,17 +53,16 @@ impl Scene {
 
 #[test]
 fn an_unchanged_run_of_many_rows_writes_almost_nothing() {
-    let mut scene = Scene::new();
+    let mut scene = Scene::on(Kind::Sqlite);
     let (_, first) = scene.find(ROWS, None);
     let (outcome, again) = scene.find(ROWS, None);
     assert_eq!(outcome, Outcome::Published(Publication::Unchanged));
     assert!(again * 50 < first, "{again} bytes after {first}");
-    assert_eq!(scene.row_tables().len(), 1);
+    assert_eq!(scene.generations().len(), 1);
 }
 
-#[test]
-fn a_difference_anywhere_in_many_rows_is_published() {
-    let mut scene = Scene::new();
+fn a_difference_anywhere_in_many_rows_is_published(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.find(ROWS, None);
     let born = scene.store.published(&scene.task, 1, 0).expect("rows").expect("published").first_seen[0];
     // In the first chunk, in the second, in what is left in memory.
@@ -74,12 +80,11 @@ fn a_difference_anywhere_in_many_rows_is_published() {
     let found = scene.store.published_by_key(&scene.task, &[vec![("name", "hotel 44999")]]).expect("an answer");
     assert!(found[0].is_some(), "its key is known");
     // Every view is compared with its digest.
-    drop(Store::open(&scene.path()).expect("a sound database"));
+    scene.store.quick_check().expect("a sound database");
 }
 
-#[test]
-fn rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do() {
-    let mut scene = Scene::new();
+fn rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.find(ROWS, None);
     let run = scene.begin();
     scene.stage_many(run, ROWS, None);
@@ -92,9 +97,8 @@ fn rows_kept_aside_are_whole_where_they_begin_as_the_published_ones_do() {
     assert_eq!(scene.seen(), (ROWS, vec![]));
 }
 
-#[test]
-fn a_run_loses_nothing_when_other_rows_are_published_under_it() {
-    let mut scene = Scene::new();
+fn a_run_loses_nothing_when_other_rows_are_published_under_it(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.find(ROWS, None);
     scene.go(LAYOUT, &[&["accepted", "7"]]);
     let run = scene.begin();
@@ -106,9 +110,8 @@ fn a_run_loses_nothing_when_other_rows_are_published_under_it() {
     assert_eq!(scene.seen(), (ROWS, vec![]));
 }
 
-#[test]
-fn a_column_that_comes_late_is_added_to_rows_that_were_not_written() {
-    let mut scene = Scene::new();
+fn a_column_that_comes_late_is_added_to_rows_that_were_not_written(kind: Kind) {
+    let mut scene = Scene::on(kind);
     scene.find(ROWS, None);
     let run = scene.begin();
     scene.stage_many(run, ROWS, None);

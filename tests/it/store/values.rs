@@ -5,6 +5,12 @@ use pieme::model::{ColumnType, Facet, ValueColumn};
 use pieme::store::Resort;
 use rusqlite::Connection;
 
+on_both! {
+    the_view_has_values_that_a_database_can_count_with_and_the_texts_beside_them
+    the_same_texts_are_unchanged_and_a_new_type_is_not
+    values_go_back_with_their_rows
+}
+
 const MONEY: &[ValueColumn] = &[
     ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::Value },
     ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::To },
@@ -25,35 +31,44 @@ fn publish(scene: &mut Scene, values: &[ValueColumn], rows: &[[&str; 5]]) -> Ver
 }
 
 fn view(scene: &Scene) -> Vec<String> {
-    let connection = Connection::open(scene.path()).expect("a reader");
-    let sql = "SELECT name || ' ' || typeof(price) || ' ' || ifnull(price, '-') || ' ' || ifnull(_to_price, '-') || ' ' ||
-                   ifnull(_currency_price, '-') || ' ' || _text_price FROM \"halifax-hotels\" ORDER BY _first_seen, name";
-    let mut statement = connection.prepare(sql).expect("a typed view");
-    let rows = statement.query_map([], |row| row.get(0)).expect("rows");
-    rows.collect::<Result<_, _>>().expect("texts")
+    let (kind, text) = match &scene.home {
+        Home::Sqlite(_) => ("typeof(price)", "CAST(price AS TEXT)"),
+        Home::Postgres(_) => ("pg_typeof(price)", "trim_scale(price)::text"),
+    };
+    let other = |column: &str| format!("coalesce(CAST({column} AS text), '-')");
+    let (to, currency) = (other("_to_price"), other("_currency_price"));
+    let sql = format!(
+        "SELECT name || ' ' || {kind} || ' ' || coalesce({text}, '-') || ' ' || {to} || ' ' || {currency} || ' ' || _text_price
+         FROM \"halifax-hotels\" ORDER BY _first_seen, name"
+    );
+    scene.ask(&sql).lines().map(str::to_owned).collect()
 }
 
 const ROWS: &[[&str; 5]] =
     &[["Adler", "ab 95,00 €", "95.00", "", "EUR"], ["Ida", "10–20 $", "10", "20", "USD"], ["Krone", "ask", "", "", ""]];
 
-#[test]
-fn the_view_has_values_that_a_database_can_count_with_and_the_texts_beside_them() {
-    let mut scene = Scene::new();
+fn the_view_has_values_that_a_database_can_count_with_and_the_texts_beside_them(kind: Kind) {
+    let mut scene = Scene::on(kind);
     publish(&mut scene, MONEY, ROWS);
-    assert_eq!(
-        view(&scene),
-        ["Adler real 95.0 - EUR ab 95,00 €", "Ida real 10.0 20.0 USD 10–20 $", "Krone null - - - ask"]
-    );
+    match kind {
+        Kind::Sqlite => assert_eq!(
+            view(&scene),
+            ["Adler real 95.0 - EUR ab 95,00 €", "Ida real 10.0 20.0 USD 10–20 $", "Krone null - - - ask"]
+        ),
+        Kind::Postgres => assert_eq!(
+            view(&scene),
+            ["Adler numeric 95 - EUR ab 95,00 €", "Ida numeric 10 20 USD 10–20 $", "Krone numeric - - - ask"]
+        ),
+    }
     let rows = scene.store.published(&scene.task, 10, 0).expect("rows").expect("published");
     assert_eq!(rows.table.columns, ["name", "price"]);
     assert_eq!((rows.values.as_slice(), rows.cells[1][1].as_f64()), (MONEY, Some(20.0)));
     // The digest of the texts holds, through the view.
-    drop(Store::open(&scene.path()).expect("a sound database"));
+    scene.store.quick_check().expect("a sound database");
 }
 
-#[test]
-fn the_same_texts_are_unchanged_and_a_new_type_is_not() {
-    let mut scene = Scene::new();
+fn the_same_texts_are_unchanged_and_a_new_type_is_not(kind: Kind) {
+    let mut scene = Scene::on(kind);
     assert_eq!(publish(&mut scene, &[], ROWS).outcome, CHANGED);
     assert_eq!(publish(&mut scene, MONEY, ROWS).outcome, CHANGED, "now they have values");
     let again = [["Adler", "ab 95,00 €", "96", "", "EUR"], ROWS[1], ROWS[2]];
@@ -61,9 +76,8 @@ fn the_same_texts_are_unchanged_and_a_new_type_is_not() {
     assert_eq!(view(&scene).len(), 3);
 }
 
-#[test]
-fn values_go_back_with_their_rows() {
-    let mut scene = Scene::new();
+fn values_go_back_with_their_rows(kind: Kind) {
+    let mut scene = Scene::on(kind);
     publish(&mut scene, MONEY, ROWS);
     let before = view(&scene);
     publish(&mut scene, MONEY, &[["Adler", "90 €", "90", "", "EUR"]]);
@@ -74,7 +88,7 @@ fn values_go_back_with_their_rows() {
 
 #[test]
 fn a_database_of_before_values_is_brought_up_to_date_and_read_as_it_was() {
-    let mut scene = Scene::new();
+    let mut scene = Scene::on(Kind::Sqlite);
     scene.go(CHANGED, &[&["Adler", "95"]]);
     let path = scene.path();
     drop(scene.store);

@@ -18,6 +18,15 @@ fn scene() -> (tempfile::TempDir, Sqlite) {
     (folder, store)
 }
 
+/// A publication that could not be compared: three records more than before.
+fn cut_short() -> (tempfile::TempDir, Sqlite) {
+    let (folder, mut store) = scene();
+    publish(&mut store, LARGE);
+    store.connection.execute_batch(FULL).expect("a disk that is full");
+    publish(&mut store, LARGE + 3);
+    (folder, store)
+}
+
 fn newest(store: &Sqlite) -> (Option<Counts>, Option<Unlisted>, usize) {
     let change = store.changes(&task(), None, 1).expect("changes").remove(0);
     (change.counts, change.unlisted, store.records_of(change.id, 0, 100).expect("records").len())
@@ -25,10 +34,7 @@ fn newest(store: &Sqlite) -> (Option<Counts>, Option<Unlisted>, usize) {
 
 #[test]
 fn a_change_that_was_cut_short_is_compared_at_the_next_start() {
-    let (folder, mut store) = scene();
-    publish(&mut store, LARGE);
-    store.connection.execute_batch(FULL).expect("a disk that is full");
-    publish(&mut store, LARGE + 3);
+    let (folder, store) = cut_short();
     assert_eq!(newest(&store), (None, None, 0), "it is there, and not compared");
     drop(store);
     let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("the same database");
@@ -38,10 +44,7 @@ fn a_change_that_was_cut_short_is_compared_at_the_next_start() {
 
 #[test]
 fn rows_of_before_stay_until_they_were_compared() {
-    let (_folder, mut store) = scene();
-    publish(&mut store, LARGE);
-    store.connection.execute_batch(FULL).expect("a disk that is full");
-    publish(&mut store, LARGE + 3);
+    let (_folder, mut store) = cut_short();
     let run = begin(&mut store);
     stage(&mut store, run, LARGE + 5).expect("staged");
     let outcome = Outcome::Published(Publication::Changed);
@@ -60,10 +63,7 @@ fn rows_of_before_stay_until_they_were_compared() {
 
 #[test]
 fn rows_that_went_before_they_were_compared_are_said_to_be_lost() {
-    let (_folder, mut store) = scene();
-    publish(&mut store, LARGE);
-    store.connection.execute_batch(FULL).expect("a disk that is full");
-    publish(&mut store, LARGE + 3);
+    let (_folder, mut store) = cut_short();
     let gone = "DROP TRIGGER full; UPDATE _generation SET state = 'old' WHERE state = 'previous'";
     store.connection.execute_batch(gone).expect("rows that went");
     store.interrupted(now()).expect("a start");

@@ -1,4 +1,4 @@
-//! The keys of a generation, in an index or in blocks, and the first sight that they carry from run to run.
+//! The keys of a generation, in an index or in blocks.
 
 use chrono::TimeDelta;
 
@@ -53,21 +53,6 @@ impl Scene {
 }
 
 #[test]
-fn first_seen_is_carried_between_generations_of_any_size() {
-    let mut scene = Scene::new();
-    scene.publish(0..3, 0);
-    scene.publish(0..LARGE, 1);
-    assert_eq!(scene.first_seen([0, 2, 3, LARGE - 1]), [0, 0, 1, 1], "large after small");
-    scene.publish(2..LARGE + 2, 2);
-    assert_eq!(scene.first_seen([0, 1, LARGE - 3, LARGE - 2]), [0, 1, 1, 2], "large after large");
-    scene.publish([2, 9, LARGE, 100_000], 3);
-    assert_eq!(scene.first_seen([0, 1, 2, 3]), [0, 1, 2, 3], "small after large");
-    scene.publish([2, 100_000, 7], 4);
-    assert_eq!(scene.first_seen([0, 1, 2]), [0, 3, 1], "small into the table of the large one; the last came back");
-    assert_eq!(scene.count("SELECT count(*) FROM _keys"), 0, "its keys went with its rows");
-}
-
-#[test]
 fn keys_in_an_index_as_before_there_were_blocks_are_read_too() {
     let mut scene = Scene::new();
     scene.publish(0..LARGE, 0);
@@ -76,28 +61,6 @@ fn keys_in_an_index_as_before_there_were_blocks_are_read_too() {
     assert_eq!(scene.day_of("name 17").as_deref(), Some("day 0"));
     scene.publish(5..LARGE + 5, 1);
     assert_eq!(scene.first_seen([0, LARGE - 6, LARGE - 5]), [0, 0, 1]);
-}
-
-#[test]
-fn a_record_is_found_by_its_key_in_small_and_large_generations() {
-    let mut scene = Scene::new();
-    assert_eq!(scene.day_of("name 1"), None, "nothing is published");
-    for (day, rows) in [(0, 3), (1, LARGE)] {
-        scene.publish(0..rows, day);
-        for name in [0, rows / 2, rows - 1] {
-            assert_eq!(scene.day_of(&format!("name {name}")), Some(format!("day {day}")));
-        }
-        assert_eq!(scene.day_of(&format!("name {rows}")), None);
-    }
-}
-
-#[test]
-fn of_a_key_that_stands_twice_the_first_is_kept() {
-    let mut scene = Scene::new();
-    scene.publish((0..LARGE).chain([7; 100]), 0);
-    assert_eq!(scene.day_of("name 7").as_deref(), Some("day 0"));
-    scene.publish(0..LARGE, 1);
-    assert_eq!(scene.first_seen([7, 8]), [0, 0]);
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! Where the rows are kept: a file of SQLite, or a database of PostgreSQL.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+/// In which schema of a PostgreSQL database pieme's tables and views are, unless the address says another.
+const SCHEMA: &str = "pieme";
+
+/// Stands for a password wherever an address is shown.
+const BLANK: &str = "…";
+
+/// Where the store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreAddress {
+    /// The path of a file.
+    Sqlite(PathBuf),
+    Postgres(PostgresAddress),
+}
+
+/// A PostgreSQL database, and the schema in it that is pieme's. Shown without its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresAddress {
+    /// As the driver reads it, with the password.
+    url: String,
+    shown: String,
+    schema: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    #[error("it cannot be read as an address ({0})")]
+    Url(url::ParseError),
+    #[error("it names no database")]
+    NoDatabase,
+    #[error("a password does not stand in an address")]
+    Password,
+    #[error("a schema's name has small letters, digits and `_`, begins with a letter and has at most 63 of them")]
+    Schema,
+}
+
+impl StoreAddress {
+    /// Whether a text is an address of PostgreSQL, and not a path.
+    pub fn is_postgres(text: &str) -> bool {
+        ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+    }
+}
+
+impl PostgresAddress {
+    /// Reads `postgres://user@host/database?schema=pieme`. `filled` is the same with its secrets filled in: only so may it
+    /// have a password.
+    pub fn new(written: &str, filled: &str) -> Result<PostgresAddress, AddressError> {
+        let plain = Url::parse(written).map_err(AddressError::Url)?;
+        let has_word = |url: &Url| url.query_pairs().any(|(name, _)| name == "password");
+        if plain.password().is_some_and(|it| !it.starts_with("$%7Bsecret%3A")) || has_word(&plain) {
+            return Err(AddressError::Password);
+        }
+        let mut url = Url::parse(filled).map_err(AddressError::Url)?;
+        if url.path().trim_matches('/').is_empty() {
+            return Err(AddressError::NoDatabase);
+        }
+        let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let schema = pairs.iter().find(|(name, _)| name == "schema").map_or(SCHEMA, |(_, value)| value).to_owned();
+        if !is_schema(&schema) {
+            return Err(AddressError::Schema);
+        }
+        let mut shown = url.clone();
+        if shown.password().is_some() {
+            // An address without a host takes no password, and has none.
+            let _ = shown.set_password(Some("x"));
+        }
+        let shown = shown.to_string().replacen(":x@", &format!(":{BLANK}@"), 1);
+        let others: Vec<&(String, String)> = pairs.iter().filter(|(name, _)| name != "schema").collect();
+        url.set_query(None);
+        if !others.is_empty() {
+            url.query_pairs_mut().extend_pairs(others.into_iter().map(|(name, value)| (name, value)));
+        }
+        Ok(PostgresAddress { url: url.to_string(), shown, schema })
+    }
+
+    /// For the driver only: it has the password.
+    pub fn with_password(&self) -> &str {
+        &self.url
+    }
+
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+}
+
+/// One that needs no quotes in anybody's SQL.
+fn is_schema(name: &str) -> bool {
+    name.len() <= 63
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !name.starts_with("pg_")
+}
+
+impl fmt::Display for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Display for StoreAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreAddress::Sqlite(path) => path.display().fmt(f),
+            StoreAddress::Postgres(address) => address.fmt(f),
+        }
+    }
+}
+
+impl From<&Path> for StoreAddress {
+    fn from(path: &Path) -> StoreAddress {
+        StoreAddress::Sqlite(path.to_owned())
+    }
+}
+
+impl From<&PathBuf> for StoreAddress {
+    fn from(path: &PathBuf) -> StoreAddress {
+        StoreAddress::Sqlite(path.clone())
+    }
+}
+
+impl From<&StoreAddress> for StoreAddress {
+    fn from(address: &StoreAddress) -> StoreAddress {
+        address.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let written = "postgres://me:${secret:db}@db.example:5433/rows?sslmode=require&schema=fleet_2";
+        let address = PostgresAddress::new(written, &written.replace("${secret:db}", "hunter2")).expect("an address");
+        assert_eq!(address.schema(), "fleet_2");
+        assert_eq!(address.with_password(), "postgres://me:hunter2@db.example:5433/rows?sslmode=require");
+        for shown in [address.to_string(), format!("{:?}", StoreAddress::Postgres(address.clone()))] {
+            assert!(shown.contains("me:…@db.example:5433") && !shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn an_address_may_be_a_socket_and_has_a_schema_by_default() {
+        for text in ["postgres:///rows?host=%2Frun%2Fpg&user=me", "postgresql://me@%2Frun%2Fpg/rows"] {
+            let address = PostgresAddress::new(text, text).expect("an address");
+            assert_eq!((address.schema(), address.to_string().as_str()), ("pieme", text));
+            address.with_password().parse::<tokio_postgres::Config>().expect("the driver reads it");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_database_is_said() {
+        for (text, error) in [
+            ("postgres://db/", AddressError::NoDatabase),
+            ("postgres://me:hunter2@db/rows", AddressError::Password),
+            ("postgres://db/rows?password=hunter2", AddressError::Password),
+            ("postgres://db/rows?schema=My%20Rows", AddressError::Schema),
+            ("postgres://db/rows?schema=pg_toast", AddressError::Schema),
+        ] {
+            assert_eq!(PostgresAddress::new(text, text).expect_err(text), error);
+        }
+        assert!(StoreAddress::is_postgres("postgres://db/rows") && !StoreAddress::is_postgres("state/pieme.db"));
+    }
+}

@@ -1,0 +1,179 @@
+//! Writing down what a publication has changed.
+//!
+//! The publishing transaction notes that there is a change. Small generations are compared in it as well; large ones afterwards,
+//! in transactions of their own. Whoever is cut short in between leaves a change that is open: the rows of both stay until
+//! they were compared, at the next start or before the task is published again.
+
+use chrono::{DateTime, Utc};
+
+use super::compare::{Difference, Differences, Mark, Measure};
+use super::names::{quoted, rows_table};
+use super::session::get;
+use super::settle::Generation;
+use super::view::column;
+use super::{Postgres, Session, StoreError, generation, reader, record, stamp, stored};
+use crate::model::{Counts, RunId, TaskName};
+use crate::store::{Unlisted, What};
+
+/// Up to here generations are compared inside the publishing transaction; beyond, it would not be short.
+const SMALL: i64 = 5_000;
+
+/// Records a transaction, as few as keep others from waiting.
+const AT_ONCE: usize = 2_000;
+
+/// Records that are in memory at a time (16 MB); of larger generations a share of the keys is compared in each of several
+/// passes.
+const PASS: i64 = 500_000;
+
+/// Notes, in the transaction that publishes, that `after` rows have taken the place of these.
+pub(super) fn note(
+    session: &Session,
+    task: &TaskName,
+    run: RunId,
+    before: &Generation,
+    after: i64,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let change = session.number(
+        "INSERT INTO _change (task, run, at, rows_before, rows_after) VALUES ($1, $2, $3, $4, $5) RETURNING id",
+        &[&task.as_str(), &run.to_string(), &stamp::to_millis(now), &before.rows, &after],
+    )?;
+    if before.rows > SMALL || after > SMALL {
+        return Ok(());
+    }
+    let compared = compare(session, task)?;
+    if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
+        write(session, change, before, after, listed)?;
+    }
+    close(session, change, compared.counts, compared.listed.err())
+}
+
+impl Postgres {
+    /// Compares what waits for it, of one task or of all that are ours.
+    pub(super) fn finish_changes(&self, task: Option<&TaskName>) -> Result<(), StoreError> {
+        let sql = format!(
+            "SELECT id, task FROM _change WHERE added IS NULL AND ($1::text IS NULL OR task = $1) AND {} ORDER BY id LIMIT 1",
+            self.ours("task")
+        );
+        while let Some(row) = self.session.row(&sql, &[&task.map(TaskName::as_str)])? {
+            self.finish(get(&row, 0)?, &stored::task_name(get(&row, 1)?)?)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, change: i64, task: &TaskName) -> Result<(), StoreError> {
+        let session = &self.session;
+        let compared = session.moment(|| compare(session, task))?;
+        // Somebody was cut short in the middle.
+        session.execute("DELETE FROM _changed_record WHERE change = $1", &[&change])?;
+        if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
+            for part in listed.chunks(AT_ONCE) {
+                session.in_one(|| write(session, change, before, after, part))?;
+            }
+        }
+        close(session, change, compared.counts, compared.listed.err())
+    }
+}
+
+struct Compared {
+    counts: Counts,
+    listed: Result<Vec<Difference>, Unlisted>,
+    /// The rows before and after.
+    tables: Option<(Generation, Generation)>,
+}
+
+/// Compares the previous rows of a task with the published ones.
+fn compare(session: &Session, task: &TaskName) -> Result<Compared, StoreError> {
+    let in_state = |state: &str| generation::find(session, &format!("task = $1 AND state = '{state}'"), &task.as_str());
+    let nothing = |why| Compared { counts: Counts::default(), listed: Err(why), tables: None };
+    let (Some(before), Some(after)) = (in_state("previous")?, in_state("published")?) else {
+        return Ok(nothing(Unlisted::Lost));
+    };
+    let Some(measure) = Measure::of(&before.shape(), &after.shape()) else { return Ok(nothing(Unlisted::Key)) };
+    let mut found = Differences::default();
+    let passes = u128::from((before.rows.max(after.rows) / PASS).unsigned_abs() + 1);
+    for pass in 0..passes {
+        let part = |it| marks(session, it, &measure, |key| key % passes == pass);
+        found.join(part(&before)?.into_iter().map(Ok), part(&after)?.into_iter().map(Ok))?;
+    }
+    let listed = found.listed(before.rows.max(after.rows).unsigned_abs());
+    Ok(Compared { counts: found.counts, listed, tables: Some((before, after)) })
+}
+
+/// The records with some of the keys. Of a key that stands twice the first row stands for all.
+fn marks(
+    session: &Session,
+    generation: &Generation,
+    measure: &Measure,
+    is_wanted: impl Fn(u128) -> bool,
+) -> Result<Vec<Mark>, StoreError> {
+    let texts = generation.columns.iter().enumerate().filter(|(_, it)| it.is_text() && measure.compares(&it.stored));
+    let texts: Vec<(usize, &str)> = texts.map(|(at, it)| (at, it.stored.as_str())).collect();
+    let names: String = texts.iter().map(|(at, _)| format!(", {}", column(*at))).collect();
+    let table = quoted(&rows_table(generation.table));
+    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = {}", generation.id);
+    let mut marks = Vec::new();
+    session.each(&sql, |row| {
+        let mut cells: Vec<(&str, &str)> = Vec::with_capacity(texts.len());
+        for (index, (_, name)) in texts.iter().enumerate() {
+            cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (*name, text)));
+        }
+        let key = <[u8; 16]>::try_from(get::<&[u8]>(row, 1)?).map_err(StoreError::value)?;
+        let mark = measure.mark(get(row, 0)?, u128::from_be_bytes(key), &cells);
+        if is_wanted(mark.key) {
+            marks.push(mark);
+        }
+        Ok(())
+    })?;
+    marks.sort_unstable();
+    marks.dedup_by_key(|mark| mark.key);
+    Ok(marks)
+}
+
+/// From here on readers see what the change has changed.
+fn close(session: &Session, change: i64, counts: Counts, unlisted: Option<Unlisted>) -> Result<(), StoreError> {
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    session.execute(
+        "UPDATE _change SET added = $2, changed = $3, removed = $4, unlisted = $5 WHERE id = $1",
+        &[
+            &change,
+            &number(counts.added),
+            &number(counts.changed),
+            &number(counts.removed),
+            &unlisted.map(Unlisted::word),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes records of one change.
+fn write(
+    session: &Session,
+    change: i64,
+    before: &Generation,
+    after: &Generation,
+    listed: &[Difference],
+) -> Result<(), StoreError> {
+    let places = |wanted: fn(&Difference) -> Option<i64>| listed.iter().filter_map(wanted).collect::<Vec<i64>>();
+    let old = places(|it| match it.what {
+        What::Added => None,
+        What::Changed => Some(it.row_before),
+        What::Removed => Some(it.row),
+    });
+    let new = places(|it| (it.what != What::Removed).then_some(it.row));
+    let (old, new) = (reader::read(session, before, &old)?, reader::read(session, after, &new)?);
+    for it in listed {
+        let (from, to) = match it.what {
+            What::Added => (None, new.get(&it.row)),
+            What::Changed => (old.get(&it.row_before), new.get(&it.row)),
+            What::Removed => (old.get(&it.row), None),
+        };
+        let cells = record::differing_cells(from.map(|it| &it.cells), to.map(|it| &it.cells));
+        let Some(record) = to.or(from) else { continue };
+        session.execute(
+            "INSERT INTO _changed_record (change, key, what, name, first_seen, cells) VALUES ($1, $2, $3, $4, $5, $6)",
+            &[&change, &it.key.to_be_bytes().as_slice(), &it.what.word(), &record.name, &record.first_seen, &cells],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! Daemons that share the database. Leases are measured by the server's clock alone.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::session::get;
+use super::{Postgres, Session, StoreError, publish, runs, stamp, stored};
+use crate::model::{RunId, TaskName, Verdict};
+use crate::store::{Fleet, Look, Member};
+
+/// A run that no daemon began (rows that a person accepts) takes no longer; an older one was cut short.
+const LONGEST_ALONE: &str = "10 minutes";
+
+/// Whose lease runs, of `_member` under the name `m`.
+const ALIVE: &str = "m.until > now()";
+
+impl Fleet for Postgres {
+    fn join(&mut self, name: &str, home: &str, lease: Duration) -> Result<Option<Member>, StoreError> {
+        let session = &self.session;
+        let fence = session.in_one(|| {
+            let sql = format!("SELECT home FROM _member m WHERE name = $1 AND {ALIVE} FOR UPDATE");
+            if let Some(row) = session.row(&sql, &[&name])?
+                && get::<&str>(&row, 0)? != home
+            {
+                return Err(StoreError::NameTaken { name: name.to_owned(), home: get(&row, 0)? });
+            }
+            session.number(
+                "INSERT INTO _member (name, fence, home, until) VALUES ($1, 1, $2, now() + $3 * interval '1 second')
+                 ON CONFLICT (name) DO UPDATE SET fence = _member.fence + 1, home = excluded.home, until = excluded.until
+                 RETURNING fence",
+                &[&name, &home, &lease.as_secs_f64()],
+            )
+        })?;
+        let member = Member { name: name.to_owned(), fence, lease };
+        self.member = Some(member.clone());
+        Ok(Some(member))
+    }
+
+    fn act_for(&mut self, member: Member) {
+        self.member = Some(member);
+    }
+
+    fn look_round(&mut self, busy: &[TaskName], shares: bool) -> Result<Option<Look>, StoreError> {
+        let Some(member) = self.member.clone() else { return Ok(None) };
+        let reborn = self.renew(&member)?;
+        let member = reborn.clone().unwrap_or(member);
+        self.member = Some(member.clone());
+        let buried = self.bury()?;
+        let session = &self.session;
+        let members = session.number(&format!("SELECT count(*) FROM _member m WHERE {ALIVE}"), &[])?.max(1);
+        if shares {
+            share(session, &member, members, busy)?;
+        }
+        let sql = "SELECT name, paused FROM _task WHERE owner = $1 AND owner_fence = $2 ORDER BY name";
+        let found = session.rows(sql, &[&member.name, &member.fence])?;
+        let ours = found.iter().map(|row| Ok((stored::task_name(get(row, 0)?)?, get(row, 1)?)));
+        let ours = ours.collect::<Result<Vec<_>, StoreError>>()?;
+        let sql = "SELECT count(*), coalesce(sum(version), 0)::bigint FROM _folder";
+        let folders =
+            session.row(sql, &[])?.map_or(Ok((0, 0)), |row| Ok::<_, StoreError>((get(&row, 0)?, get(&row, 1)?)))?;
+        Ok(Some(Look { ours, buried, members: u64::try_from(members).unwrap_or(1), reborn, folders }))
+    }
+
+    fn claim(&mut self, task: &TaskName) -> Result<bool, StoreError> {
+        let Some(member) = &self.member else { return Ok(true) };
+        let session = &self.session;
+        session.in_one(|| {
+            // Whoever begins a run of it holds this row, so that the next look sees that run.
+            session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
+            if owns(session, member, task)? {
+                return Ok(true);
+            }
+            let open = "SELECT count(*) FROM _runs WHERE task = $1 AND ended IS NULL";
+            if session.number(open, &[&task.as_str()])? > 0 {
+                return Ok(false);
+            }
+            let sql = "UPDATE _task SET owner = $2, owner_fence = $3 WHERE name = $1";
+            Ok(session.execute(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
+        })
+    }
+
+    fn leave(&mut self) -> Result<(), StoreError> {
+        let Some(member) = self.member.take() else { return Ok(()) };
+        let session = &self.session;
+        session.in_one(|| {
+            let sql = "UPDATE _task SET owner = NULL, owner_fence = NULL WHERE owner = $1 AND owner_fence = $2";
+            session.execute(sql, &[&member.name, &member.fence])?;
+            session.execute("DELETE FROM _member WHERE name = $1 AND fence = $2", &[&member.name, &member.fence])?;
+            Ok(())
+        })
+    }
+
+    fn next_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
+        let wait = self.session.row(
+            "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2 * interval '1 second')
+             ON CONFLICT (host) DO UPDATE SET free_at = greatest(_host.free_at, now()) + $2 * interval '1 second'
+             RETURNING extract(epoch FROM free_at - now())::double precision",
+            &[&host, &delay.as_secs_f64()],
+        )?;
+        let free_in: f64 = wait.map_or(Ok(0.0), |row| get(&row, 0))?;
+        Ok(Duration::try_from_secs_f64(free_in - delay.as_secs_f64()).unwrap_or_default())
+    }
+
+    fn rest(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
+        let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2 * interval '1 second') WHERE host = $1";
+        self.session.execute(sql, &[&host, &pause.as_secs_f64()])?;
+        Ok(())
+    }
+}
+
+impl Postgres {
+    /// Renews the lease; where others have buried us we are another from now on, and answer with whom.
+    fn renew(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
+        let sql = "UPDATE _member SET until = now() + $3 * interval '1 second' WHERE name = $1 AND fence = $2";
+        if self.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
+            return Ok(None);
+        }
+        let home = self.session.row("SELECT home FROM _member WHERE name = $1", &[&member.name])?;
+        let home: String = home.map_or(Ok(String::new()), |row| get(&row, 0))?;
+        self.join(&member.name, &home, member.lease)
+    }
+
+    /// Records the runs of daemons that are gone as crash. First their number grows: what they still write is refused.
+    fn bury(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+        let gone = format!("UPDATE _member m SET fence = fence + 1, home = '' WHERE NOT ({ALIVE}) AND home <> ''");
+        self.session.execute(&gone, &[])?;
+        // A person's run has a name that never comes again; a daemon's number must go on growing.
+        let left = "DELETE FROM _member WHERE name LIKE 'pieme-run-%' AND until < now() - interval '1 day'";
+        self.session.execute(left, &[])?;
+        self.session.execute("DELETE FROM _host WHERE free_at < now() - interval '1 hour'", &[])?;
+        let sql = format!(
+            "SELECT r.id, r.task FROM _runs r LEFT JOIN _member m ON m.name = r.owner AND m.fence = r.fence
+             WHERE r.ended IS NULL AND m.name IS NULL
+                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{LONGEST_ALONE}') ORDER BY r.started, r.id"
+        );
+        let mut buried = Vec::new();
+        for row in self.session.rows(&sql, &[])? {
+            let (run, task) = (stored::run_id(get(&row, 0)?)?, stored::task_name(get(&row, 1)?)?);
+            let now = self.server_time()?;
+            if self.bury_run(run, &task, now)? {
+                // It is owed still: whoever has the task next makes it up.
+                let sql = "UPDATE _task SET next_due = $2 WHERE name = $1 AND removed_at IS NULL AND NOT paused
+                               AND (next_due IS NULL OR next_due > $2)";
+                self.session.execute(sql, &[&task.as_str(), &stamp::to_millis(now)])?;
+                buried.push((run, task));
+            }
+        }
+        Ok(buried)
+    }
+
+    fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
+        let row = self.session.row("SELECT now()", &[])?;
+        row.map_or(Err(StoreError::Value("a server without a clock".to_owned())), |row| get(&row, 0))
+    }
+
+    /// Records a run as crash. False where somebody else has ended it meanwhile.
+    pub(super) fn bury_run(&self, run: RunId, task: &TaskName, now: DateTime<Utc>) -> Result<bool, StoreError> {
+        let session = &self.session;
+        session.in_one(|| {
+            let open = "SELECT id FROM _runs WHERE id = $1 AND ended IS NULL FOR UPDATE";
+            if session.row(open, &[&run.to_string()])?.is_none() {
+                return Ok(false);
+            }
+            publish::drop_staged(session, run)?;
+            runs::record_end(session, run, task, &Verdict::cut_short(), now)?;
+            Ok(true)
+        })
+    }
+}
+
+/// Whether a task is this member's.
+pub(super) fn owns(session: &Session, member: &Member, task: &TaskName) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) FROM _task t JOIN _member m ON m.name = t.owner AND m.fence = t.owner_fence
+               WHERE t.name = $1 AND m.name = $2 AND m.fence = $3";
+    Ok(session.number(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
+}
+
+/// Every daemon has the same number of tasks, or one more. What nobody living has is free; what is more than one's share, and
+/// neither running nor telling anybody anything, is given up, the latest due first.
+fn share(session: &Session, member: &Member, members: i64, busy: &[TaskName]) -> Result<(), StoreError> {
+    let all = session.number("SELECT count(*) FROM _task", &[])?;
+    let mine = "SELECT count(*) FROM _task WHERE owner = $1 AND owner_fence = $2";
+    let mine = session.number(mine, &[&member.name, &member.fence])?;
+    let fair = (all + members - 1) / members;
+    if mine < fair {
+        session.execute(
+            "UPDATE _task SET owner = $1, owner_fence = $2 WHERE name IN (
+                 SELECT t.name FROM _task t WHERE NOT EXISTS (
+                         SELECT 1 FROM _member m WHERE m.name = t.owner AND m.fence = t.owner_fence)
+                     AND NOT EXISTS (SELECT 1 FROM _runs r WHERE r.task = t.name AND r.ended IS NULL)
+                 ORDER BY t.next_due, t.name LIMIT $3 FOR UPDATE SKIP LOCKED)",
+            &[&member.name, &member.fence, &(fair - mine)],
+        )?;
+    } else if mine > fair {
+        let busy: Vec<&str> = busy.iter().map(TaskName::as_str).collect();
+        session.execute(
+            "UPDATE _task SET owner = NULL, owner_fence = NULL WHERE name IN (
+                 SELECT t.name FROM _task t WHERE t.owner = $1 AND t.owner_fence = $2 AND NOT (t.name = ANY($3))
+                     AND NOT EXISTS (SELECT 1 FROM _runs r WHERE r.task = t.name AND r.ended IS NULL)
+                     AND NOT EXISTS (SELECT 1 FROM _delivery d WHERE d.task = t.name AND d.next_try IS NOT NULL)
+                 ORDER BY t.next_due DESC, t.name LIMIT $4 FOR UPDATE)",
+            &[&member.name, &member.fence, &busy, &(mine - fair)],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Reading what changed: by publication, and by record.
+
+use chrono::{DateTime, Utc};
+use tokio_postgres::Row;
+
+use super::names::{quoted, rows_table};
+use super::session::get;
+use super::settle::Generation;
+use super::view::column;
+use super::{Postgres, StoreError, digest, generation, reader, record, stored};
+use crate::model::{Counts, RunId, Span, TaskName};
+use crate::store::{Change, Event, History, Life, RecordChange, RecordKey, Unlisted, What};
+
+const CHANGE: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
+const RECORD: &str = "r.id, r.key, r.what, r.name, r.cells";
+
+/// Of one record; more say no more.
+const MOST_EVENTS: u32 = 10_000;
+
+impl History for Postgres {
+    fn keep_history(&mut self, spans: &[(TaskName, Span)]) -> Result<(), StoreError> {
+        let session = &self.session;
+        session.in_one(|| {
+            for (task, span) in spans {
+                let seconds = i64::try_from(span.0.as_secs()).unwrap_or(i64::MAX);
+                let sql = "UPDATE _task SET history = $2 WHERE name = $1 AND history IS DISTINCT FROM $2";
+                session.execute(sql, &[&task.as_str(), &seconds])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let sql = format!("SELECT {CHANGE} FROM _change WHERE task = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        let values = (task.as_str(), before.unwrap_or(i64::MAX), i64::from(limit));
+        self.session.rows(&sql, &[&values.0, &values.1, &values.2])?.iter().map(read_change).collect()
+    }
+
+    fn change_of(&self, run: RunId) -> Result<Option<Change>, StoreError> {
+        let sql = format!("SELECT {CHANGE} FROM _change WHERE run = $1 ORDER BY id LIMIT 1");
+        self.session.row(&sql, &[&run.to_string()])?.as_ref().map(read_change).transpose()
+    }
+
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError> {
+        let sql = format!(
+            "SELECT {RECORD} FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.change = $1 AND r.id > $2 AND c.added IS NOT NULL ORDER BY r.id LIMIT $3"
+        );
+        self.session.rows(&sql, &[&change, &after, &i64::from(limit)])?.iter().map(read_record).collect()
+    }
+
+    fn records_named(
+        &self,
+        task: &TaskName,
+        words: &[String],
+        limit: u32,
+    ) -> Result<Vec<(RecordKey, String)>, StoreError> {
+        let published = generation::published(&self.session, task)?;
+        let columns = published.as_ref().and_then(|it| it.key.clone()).unwrap_or_default();
+        if !columns.is_empty() && columns.len() == words.len() {
+            let cells = columns.iter().zip(words).map(|(column, word)| (column.as_str(), word.as_str()));
+            let key = RecordKey(digest::of_cells(cells));
+            if let Some(life) = self.life(task, key)? {
+                return Ok(vec![(key, life.name)]);
+            }
+        }
+        let text = words.join(record::SEPARATOR);
+        let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
+                   WHERE c.task = $1 AND c.added IS NOT NULL AND strpos(lower(r.name), lower($2)) > 0
+                   GROUP BY r.key ORDER BY 2 LIMIT $3";
+        let mut named = self.session.rows(sql, &[&task.as_str(), &text, &i64::from(limit)])?;
+        if let Some(published) = published.filter(|_| !columns.is_empty()) {
+            let sql = named_sql(&published, &columns);
+            named.extend(self.session.rows(&sql, &[&published.id, &text, &i64::from(limit)])?);
+        }
+        let named = named.iter().map(|row| Ok((record_key(row, 0)?, get(row, 1)?)));
+        let mut found = named.collect::<Result<Vec<(RecordKey, String)>, StoreError>>()?;
+        found.sort_unstable();
+        found.dedup_by_key(|(key, _)| *key);
+        found.sort_unstable_by(|one, two| one.1.cmp(&two.1));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError> {
+        self.session.moment(|| {
+            let (events, gone_seen) = self.events(task, key)?;
+            let published = generation::published(&self.session, task)?;
+            let now = published.map(|it| reader::of_key(&self.session, &it, key.0)).transpose()?.flatten();
+            let last_name = events.last().map(|event: &Event| event.record.name.clone());
+            let (name, first_seen) = match (&now, last_name) {
+                (Some(present), _) => (present.name.clone(), Some(present.first_seen)),
+                (None, Some(name)) => (name, gone_seen),
+                (None, None) => return Ok(None),
+            };
+            Ok(Some(Life { key, name, first_seen, events, now: now.map(|it| it.cells) }))
+        })
+    }
+}
+
+impl Postgres {
+    /// Oldest first, with when the record was first seen as the newest of them says.
+    fn events(&self, task: &TaskName, key: RecordKey) -> Result<(Vec<Event>, Option<DateTime<Utc>>), StoreError> {
+        let sql = format!(
+            "SELECT {RECORD}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.key = $1 AND c.task = $2 AND c.added IS NOT NULL ORDER BY r.id DESC LIMIT {MOST_EVENTS}"
+        );
+        let found = self.session.rows(&sql, &[&key.0.to_be_bytes().as_slice(), &task.as_str()])?;
+        let first_seen = found.first().map(|row| get(row, 7)).transpose()?;
+        let event = |row| Ok(Event { run: stored::run_id(get(row, 5)?)?, at: get(row, 6)?, record: read_record(row)? });
+        Ok((found.iter().rev().map(event).collect::<Result<_, StoreError>>()?, first_seen))
+    }
+}
+
+/// Published records whose key columns contain a text.
+fn named_sql(published: &Generation, columns: &[String]) -> String {
+    let place = |name: &String| published.columns.iter().position(|it| it.is_text() && it.stored == *name);
+    let texts = columns.iter().filter_map(place).map(|at| format!("coalesce({}, '')", column(at)));
+    let name = texts.collect::<Vec<_>>().join(&format!(" || '{}' || ", record::SEPARATOR));
+    let table = quoted(&rows_table(published.table));
+    format!("SELECT _key, {name} FROM {table} WHERE _generation = $1 AND strpos(lower({name}), lower($2)) > 0 LIMIT $3")
+}
+
+fn record_key(row: &Row, at: usize) -> Result<RecordKey, StoreError> {
+    let key = <[u8; 16]>::try_from(get::<&[u8]>(row, at)?).map_err(StoreError::value)?;
+    Ok(RecordKey(u128::from_be_bytes(key)))
+}
+
+fn read_change(row: &Row) -> Result<Change, StoreError> {
+    let count = |at: usize| Ok::<_, StoreError>(stored::count(get(row, at)?));
+    let counts = match (count(5)?, count(6)?, count(7)?) {
+        (Some(added), Some(changed), Some(removed)) => Some(Counts { added, changed, removed }),
+        _ => None,
+    };
+    let unlisted: Option<&str> = get(row, 8)?;
+    Ok(Change {
+        id: get(row, 0)?,
+        run: stored::run_id(get(row, 1)?)?,
+        at: get(row, 2)?,
+        rows_before: count(3)?.unwrap_or(0),
+        rows_after: count(4)?.unwrap_or(0),
+        counts,
+        unlisted: unlisted.and_then(Unlisted::from_word),
+    })
+}
+
+fn read_record(row: &Row) -> Result<RecordChange, StoreError> {
+    let what: &str = get(row, 2)?;
+    Ok(RecordChange {
+        id: get(row, 0)?,
+        key: record_key(row, 1)?,
+        what: What::from_word(what).ok_or_else(|| StoreError::Value(format!("a record that was {what}")))?,
+        name: get(row, 3)?,
+        cells: record::read_cells(get(row, 4)?)?,
+    })
+}

@@ -1,0 +1,50 @@
+//! A shape: the columns of a task's rows, and the table that rows with these columns stand in. A task changes its columns when
+//! a person changes them, so that most publications make no table.
+
+use super::names::{ColumnName, quoted, rows_table};
+use super::session::get;
+use super::view::{Type, column};
+use super::{Session, StoreError};
+use crate::model::TaskName;
+
+/// Finds the shape with these columns, or makes it.
+pub(super) fn find_or_make(session: &Session, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
+    let json = serde_json::to_string(columns).map_err(StoreError::value)?;
+    // Locked, so that nobody drops it before there are rows in it.
+    let sql = "SELECT id FROM _shape WHERE task = $1 AND columns = $2 ORDER BY id LIMIT 1 FOR UPDATE";
+    if let Some(found) = session.row(sql, &[&task.as_str(), &json])? {
+        return get(&found, 0);
+    }
+    let sql = "INSERT INTO _shape (task, columns) VALUES ($1, $2) RETURNING id";
+    let shape = session.number(sql, &[&task.as_str(), &json])?;
+    make_table(session, shape, columns)?;
+    Ok(shape)
+}
+
+fn make_table(session: &Session, shape: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
+    let typed = columns.iter().enumerate().map(|(at, it)| format!(", {} {}", column(at), Type::of(it).word()));
+    let (table, typed) = (quoted(&rows_table(shape)), typed.collect::<String>());
+    session.batch(&format!(
+        "CREATE TABLE {table} (_generation bigint NOT NULL, _n bigint NOT NULL, _key bytea NOT NULL,
+             _first_seen timestamptz NOT NULL, _page bigint NOT NULL{typed}, PRIMARY KEY (_generation, _n));
+         CREATE INDEX {} ON {table} (_generation, _key)",
+        quoted(&format!("_rows_{shape}_key"))
+    ))
+}
+
+/// Drops the tables that no generation of a task stands in. Readers who look at one keep it for a while: then it goes the
+/// next time.
+pub(super) fn drop_unused(session: &Session, task: &TaskName) -> Result<(), StoreError> {
+    let unused =
+        "SELECT id FROM _shape s WHERE task = $1 AND NOT EXISTS (SELECT 1 FROM _generation WHERE shape = s.id)";
+    for row in session.rows(unused, &[&task.as_str()])? {
+        let shape: i64 = get(&row, 0)?;
+        session.in_one(|| {
+            // Refused where a generation came meanwhile.
+            session.execute("DELETE FROM _shape WHERE id = $1", &[&shape])?;
+            session
+                .batch(&format!("SET LOCAL lock_timeout TO '1s'; DROP TABLE IF EXISTS {}", quoted(&rows_table(shape))))
+        })?;
+    }
+    Ok(())
+}

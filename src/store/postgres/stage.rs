@@ -1,0 +1,214 @@
+//! Rows of a run that is going, written where no view shows them once there are many.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+
+use super::digest::Key;
+use super::names::{ColumnName, quoted, rows_table};
+use super::session::get;
+use super::settle::Generation;
+use super::view::{Type, column};
+use super::{Member, Postgres, Session, StoreError, generation, runs, shape, stamp};
+use crate::model::{Row, RunId, TaskName, ValueColumn};
+use crate::store::Staging;
+use crate::store::batch::Batch;
+
+/// The rows of one run so far.
+#[derive(Default)]
+pub(super) struct Staged {
+    pub batch: Batch,
+    written: Option<Written>,
+}
+
+/// Where a run's rows go, once some are written.
+#[derive(Clone, Copy)]
+struct Written {
+    generation: i64,
+    table: i64,
+    columns: usize,
+    rows: i64,
+}
+
+impl Staging for Postgres {
+    fn stage_rows(
+        &mut self,
+        run: RunId,
+        task: &TaskName,
+        columns: &[String],
+        key: &[String],
+        rows: &[Row],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.stage_values(run, task, (columns, &[]), key, rows, now)
+    }
+
+    fn stage_values(
+        &mut self,
+        run: RunId,
+        task: &TaskName,
+        columns: (&[String], &[ValueColumn]),
+        key: &[String],
+        rows: &[Row],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        runs::must_be_open(&self.session, self.member.as_ref(), run)?;
+        let staged = self.staged.entry(run).or_default();
+        let places = staged.batch.place(columns, key)?;
+        for row in rows {
+            staged.batch.take(row, &places, now.timestamp_millis());
+            if staged.batch.is_full() {
+                let published = generation::published(&self.session, task)?;
+                staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Staged {
+    /// Writes what waits, in a transaction of its own, and answers with the generation and its table. On an error nothing was
+    /// written and everything still waits.
+    pub fn spill(
+        &mut self,
+        session: &Session,
+        member: Option<&Member>,
+        (run, task): (RunId, &TaskName),
+        published: Option<&Generation>,
+    ) -> Result<(i64, i64), StoreError> {
+        let written = session.in_one(|| {
+            runs::must_be_open(session, member, run)?;
+            let written = self.place(session, run, task)?;
+            // An end that nobody heard of may have been written all the same.
+            let unheard =
+                format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(written.table)));
+            session.execute(&unheard, &[&written.generation, &written.rows])?;
+            let known = first_seen(session, &self.batch, task, published)?;
+            let text = self.copy_text(written, &known);
+            session.copy_in(&copy_sql(written.table, &self.batch.columns), &text)?;
+            self.describe(session, written.generation)?;
+            Ok(Written { columns: self.batch.columns.len(), rows: self.batch.rows, ..written })
+        })?;
+        self.batch.written();
+        self.written = Some(written);
+        Ok((written.generation, written.table))
+    }
+
+    /// Where the rows go. Columns that came with a later page mean another table: what was written moves there.
+    fn place(&self, session: &Session, run: RunId, task: &TaskName) -> Result<Written, StoreError> {
+        let columns = &self.batch.columns;
+        let Some(before) = self.written else {
+            let (generation, table) = generation::create(session, run, task, columns)?;
+            return Ok(Written { generation, table, columns: columns.len(), rows: 0 });
+        };
+        if before.columns == columns.len() {
+            return Ok(before);
+        }
+        let table = shape::find_or_make(session, task, columns)?;
+        let names: String = (0..before.columns).map(|at| format!(", {}", column(at))).collect();
+        let names = format!("_generation, _n, _key, _first_seen, _page{names}");
+        let (from, to) = (quoted(&rows_table(before.table)), quoted(&rows_table(table)));
+        session.execute(
+            &format!("INSERT INTO {to} ({names}) SELECT {names} FROM {from} WHERE _generation = $1"),
+            &[&before.generation],
+        )?;
+        session.execute(&format!("DELETE FROM {from} WHERE _generation = $1"), &[&before.generation])?;
+        session.execute("UPDATE _generation SET shape = $2 WHERE id = $1", &[&before.generation, &table])?;
+        Ok(Written { table, ..before })
+    }
+
+    /// What waits, as COPY reads it.
+    fn copy_text(&self, written: Written, known: &HashMap<Key, i64>) -> Bytes {
+        let types: Vec<Type> = self.batch.columns.iter().map(Type::of).collect();
+        let mut text = String::new();
+        for (n, record) in (written.rows + 1..).zip(self.batch.waiting()) {
+            let seen = known.get(&record.key).copied().unwrap_or(record.seen);
+            let key = u128::from_be_bytes(record.key);
+            let seen = stamp::text_of_millis(seen);
+            // Writing to a string does not fail.
+            let _ = write!(text, "{}\t{n}\t\\\\x{key:032x}\t{seen}\t{}", written.generation, record.page);
+            for (kind, cell) in types.iter().zip(self.batch.cells(record)) {
+                text.push('\t');
+                match cell.and_then(|cell| kind.cell(cell)) {
+                    Some(cell) => escape(&cell, &mut text),
+                    None => text.push_str("\\N"),
+                }
+            }
+            text.push('\n');
+        }
+        text.into()
+    }
+
+    /// Writes down what a generation holds.
+    fn describe(&self, session: &Session, generation: i64) -> Result<(), StoreError> {
+        let digest = self.batch.digest.to_bytes();
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
+        let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4, key = $5 WHERE id = $1";
+        let columns = self.batch.columns_json()?;
+        session.execute(sql, &[&generation, &columns, &self.batch.rows, &digest.as_slice(), &key])?;
+        Ok(())
+    }
+}
+
+/// When the rows that wait were first seen (milliseconds), where the published generation has their keys, or history says when a
+/// record that left was.
+fn first_seen(
+    session: &Session,
+    batch: &Batch,
+    task: &TaskName,
+    published: Option<&Generation>,
+) -> Result<HashMap<Key, i64>, StoreError> {
+    let Some(published) = published.filter(|_| !batch.waiting().is_empty()) else { return Ok(HashMap::new()) };
+    let keys: Vec<&[u8]> = batch.waiting().iter().map(|record| &record.key[..]).collect();
+    let table = quoted(&rows_table(published.table));
+    let gone = "SELECT r.key, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+                WHERE r.key = ANY($2) AND r.what = 'removed' AND c.task = $1 ORDER BY r.id";
+    let shown =
+        format!("SELECT _key, min(_first_seen) FROM {table} WHERE _generation = $1 AND _key = ANY($2) GROUP BY _key");
+    let mut known = HashMap::new();
+    // As of the last time that it left; what is there still counts more.
+    let found = session.rows(gone, &[&task.as_str(), &keys])?;
+    for row in found.iter().chain(&session.rows(&shown, &[&published.id, &keys])?) {
+        let seen: DateTime<Utc> = get(row, 1)?;
+        if let Ok(key) = Key::try_from(get::<&[u8]>(row, 0)?) {
+            known.insert(key, seen.timestamp_millis());
+        }
+    }
+    Ok(known)
+}
+
+fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
+    let names: String = (0..columns.len()).map(|at| format!(", {}", column(at))).collect();
+    format!("COPY {} (_generation, _n, _key, _first_seen, _page{names}) FROM STDIN", quoted(&rows_table(table)))
+}
+
+/// In the text format of COPY a tab ends a cell, a line's end a row, and a backslash begins what is written otherwise.
+fn escape(cell: &str, text: &mut String) {
+    for part in cell.split_inclusive(['\t', '\n', '\r', '\\']) {
+        let Some(last) = part.chars().next_back().filter(|last| "\t\n\r\\".contains(*last)) else {
+            text.push_str(part);
+            continue;
+        };
+        text.push_str(&part[..part.len() - 1]);
+        text.push_str(match last {
+            '\t' => "\\t",
+            '\n' => "\\n",
+            '\r' => "\\r",
+            _ => "\\\\",
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_cell_says_it_ends_where_it_ends() {
+        let mut text = String::new();
+        escape("a\tb\nc\\N\r\\.", &mut text);
+        assert_eq!(text, "a\\tb\\nc\\\\N\\r\\\\.");
+    }
+}

@@ -1,0 +1,156 @@
+//! Tasks: what is known of each besides its folder.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
+use super::session::{Values, get};
+use super::{Member, Postgres, StoreError, runs, stamp, stored};
+use crate::model::TaskName;
+use crate::store::batch::storable;
+use crate::store::{Seen, TaskRow, Tasks};
+
+impl Tasks for Postgres {
+    fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
+        let sql = format!("SELECT name FROM _task WHERE {} ORDER BY name", self.ours("name"));
+        let found = self.session.rows(&sql, &[])?;
+        found.iter().map(|row| stored::task_name(get(row, 0)?)).collect()
+    }
+
+    fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.session.in_one(|| {
+            seen.iter().try_for_each(|seen| match seen {
+                Seen::Good { name, title } => {
+                    self.remember(name, title.as_deref(), now)?;
+                    self.set(name, Setting::Problem, &[&None::<&str>])
+                }
+                Seen::Broken { name, problem } => {
+                    self.remember(name, None, now)?;
+                    self.set(name, Setting::Problem, &[&Some(storable(problem))])
+                }
+                Seen::Gone { name } => self.forget(name, now),
+            })
+        })
+    }
+
+    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
+        self.session.in_one(|| {
+            due.iter().try_for_each(|(name, due)| self.set(name, Setting::NextDue, &[&due.map(stamp::to_millis)]))
+        })
+    }
+
+    fn remember_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.remember(name, title, now)
+    }
+
+    fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.forget(name, now)
+    }
+
+    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+        self.set(name, Setting::NextDue, &[&due.map(stamp::to_millis)])
+    }
+
+    fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
+        self.set(name, Setting::Paused, &[&paused])
+    }
+
+    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError> {
+        self.set(name, Setting::Problem, &[&problem.map(storable)])
+    }
+
+    fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        self.tasks_where("TRUE", &[])
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Setting {
+    NextDue,
+    Paused,
+    Problem,
+}
+
+impl Postgres {
+    fn remember(&self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.session.execute(
+            "INSERT INTO _task (name, title, added_at) VALUES ($1, $2, $3)
+             ON CONFLICT (name) DO UPDATE SET title = excluded.title, removed_at = NULL
+                 WHERE _task.title IS DISTINCT FROM excluded.title OR _task.removed_at IS NOT NULL",
+            &[&name.as_str(), &title.map(storable), &stamp::to_millis(now)],
+        )?;
+        Ok(())
+    }
+
+    fn forget(&self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let sql = "UPDATE _task SET removed_at = $2, next_due = NULL, problem = NULL WHERE name = $1";
+        self.session.execute(sql, &[&name.as_str(), &stamp::to_millis(now)])?;
+        Ok(())
+    }
+
+    /// A value that is there already costs no write.
+    fn set(&self, name: &TaskName, what: Setting, value: Values<'_>) -> Result<(), StoreError> {
+        let sql = match what {
+            // When it is due next, its daemon says; one that has lost it says nothing.
+            Setting::NextDue => format!(
+                "UPDATE _task SET next_due = $2 WHERE name = $1 AND next_due IS DISTINCT FROM $2 AND {}",
+                self.ours("name")
+            ),
+            Setting::Paused => "UPDATE _task SET paused = $2 WHERE name = $1 AND paused IS DISTINCT FROM $2".to_owned(),
+            Setting::Problem => {
+                "UPDATE _task SET problem = $2 WHERE name = $1 AND problem IS DISTINCT FROM $2".to_owned()
+            }
+        };
+        self.session.execute(&sql, &[&[&name.as_str() as _], value].concat())?;
+        Ok(())
+    }
+
+    /// Holds of a task that is this daemon's; of every task, for who is none. Only its daemon tells a task's people and looks
+    /// after its past.
+    pub(super) fn ours(&self, name: &str) -> String {
+        match &self.member {
+            None => "TRUE".to_owned(),
+            Some(Member { name: owner, fence, .. }) => {
+                let owner = owner.replace('\'', "''");
+                format!("{name} IN (SELECT name FROM _task WHERE owner = '{owner}' AND owner_fence = {fence})")
+            }
+        }
+    }
+
+    /// Those of them for which this holds of `_task` under the name `t`.
+    pub(super) fn tasks_where(&self, condition: &str, values: Values<'_>) -> Result<Vec<TaskRow>, StoreError> {
+        let sql = format!(
+            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem, t.published_rows,
+                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
+            runs::COLUMNS
+        );
+        // Both queries of one moment: a run that ends in between must not be running and ended.
+        let (running, found) = self.session.moment(|| Ok((self.running()?, self.session.rows(&sql, values)?)))?;
+        let mut tasks = Vec::with_capacity(found.len());
+        for row in &found {
+            let name: &str = get(row, 0)?;
+            let has_run = get::<Option<&str>>(row, 11)?.is_some();
+            tasks.push(TaskRow {
+                running_since: running.get(name).copied(),
+                name: stored::task_name(name)?,
+                title: get(row, 1)?,
+                paused: get(row, 2)?,
+                removed: get(row, 3)?,
+                next_due: get(row, 4)?,
+                last_slot: get(row, 5)?,
+                problem: get(row, 6)?,
+                published_rows: stored::count(get(row, 7)?),
+                previous_rows: stored::count(get(row, 8)?),
+                last_ok: get(row, 9)?,
+                fails_in_a_row: u32::try_from(get::<i64>(row, 10)?).unwrap_or(u32::MAX),
+                last_run: if has_run { runs::read(row, 11)?.past() } else { None },
+            });
+        }
+        Ok(tasks)
+    }
+
+    fn running(&self) -> Result<HashMap<String, DateTime<Utc>>, StoreError> {
+        let sql = "SELECT task, min(started) FROM _runs WHERE ended IS NULL GROUP BY task";
+        self.session.rows(sql, &[])?.iter().map(|row| Ok((get(row, 0)?, get(row, 1)?))).collect()
+    }
+}

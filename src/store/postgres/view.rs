@@ -1,0 +1,152 @@
+//! Columns as PostgreSQL has them: their types, and their names in the view, which have at most 63 bytes.
+
+use std::borrow::Cow;
+
+use super::names::{ColumnName, quoted, rows_table, view_columns};
+use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
+
+/// Longer names the server would cut by itself, and two of them would become one.
+const MAX_NAME_BYTES: usize = 63;
+
+/// More digits than any amount of money or number has.
+const MAX_DIGITS: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Text,
+    Bigint,
+    Double,
+    Numeric,
+    Boolean,
+}
+
+impl Type {
+    pub fn of(column: &ColumnName) -> Type {
+        match column.value {
+            Some(ValueColumn { facet: Facet::Currency, .. }) | None => Type::Text,
+            Some(ValueColumn { kind: ColumnType::Int, .. }) => Type::Bigint,
+            Some(ValueColumn { kind: ColumnType::Bool, .. }) => Type::Boolean,
+            Some(ValueColumn { kind: ColumnType::Number, .. }) => Type::Double,
+            Some(ValueColumn { kind: ColumnType::Money, .. }) => Type::Numeric,
+            Some(_) => Type::Text,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Text => "text",
+            Type::Bigint => "bigint",
+            Type::Double => "double precision",
+            Type::Numeric => "numeric",
+            Type::Boolean => "boolean",
+        }
+    }
+
+    /// A cell as the server takes it. One that is not what its column is comes from a broken child, and is none.
+    pub fn cell(self, text: &str) -> Option<Cow<'_, str>> {
+        let is_number = || text.len() <= MAX_DIGITS && text.parse::<f64>().is_ok_and(f64::is_finite);
+        match self {
+            Type::Text => Some(text.into()),
+            Type::Bigint => text.parse::<i64>().ok().map(|number| number.to_string().into()),
+            Type::Double | Type::Numeric => is_number().then(|| text.into()),
+            Type::Boolean => match text {
+                "1" => Some("t".into()),
+                "0" => Some("f".into()),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The name of a column in its table, which nobody but us reads: a page may name a column anything, and as long as it likes.
+pub(super) fn column(at: usize) -> String {
+    format!("c{}", at + 1)
+}
+
+/// The columns of a task's view under their names there.
+pub(super) fn shown(columns: &[ColumnName]) -> Vec<(usize, String)> {
+    let mut shown: Vec<(usize, String)> = Vec::new();
+    for (at, name) in view_columns(columns) {
+        let name = fitted(&name, |name| shown.iter().all(|(_, taken)| taken.as_str() != name));
+        shown.push((at, name));
+    }
+    shown
+}
+
+/// The view of a task. A name of 64 letters loses one; `~` is in no name of a task.
+pub(super) fn name(task: &TaskName) -> String {
+    let name = task.as_str();
+    if name.len() <= MAX_NAME_BYTES {
+        return quoted(name);
+    }
+    let hash = super::digest::of_cells(std::iter::once(("view", name)));
+    quoted(&format!("{}~{:08x}", &name[..MAX_NAME_BYTES - 9], hash & 0xffff_ffff))
+}
+
+fn fitted(name: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let cut = |most: usize| name[..name.floor_char_boundary(most)].to_owned();
+    let mut fitted = cut(MAX_NAME_BYTES);
+    // Ends: among one more name than there are columns, one is free.
+    let mut number = 2;
+    while !is_free(&fitted) {
+        let suffix = format!("_{number}");
+        fitted = format!("{}{suffix}", cut(MAX_NAME_BYTES - suffix.len()));
+        number += 1;
+    }
+    fitted
+}
+
+/// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`; which
+/// generation that is, it says too.
+pub(super) fn create_sql(task: &TaskName, table: i64, columns: &[ColumnName]) -> String {
+    let (view, table) = (name(task), quoted(&rows_table(table)));
+    let columns: String =
+        shown(columns).iter().map(|(at, name)| format!("r.{} AS {}, ", column(*at), quoted(name))).collect();
+    format!(
+        "CREATE VIEW {view} AS SELECT {columns} g.run AS _run, r._first_seen, g.last_seen AS _last_seen, r._page
+         FROM {table} r JOIN _generation g ON g.id = r._generation
+         WHERE g.task = '{}' AND g.state = 'published'",
+        task.as_str()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(stored: &str) -> ColumnName {
+        ColumnName { said: stored.to_owned(), stored: stored.to_owned(), value: None }
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_cut_and_stay_apart() {
+        let long = "x".repeat(80);
+        let columns = [text(&long), text(&format!("{long}y")), text(&"ä".repeat(40)), text("short")];
+        let names: Vec<String> = shown(&columns).into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["x".repeat(63), format!("{}_2", "x".repeat(61)), "ä".repeat(31), "short".to_owned()]);
+    }
+
+    #[test]
+    fn tasks_whose_names_differ_in_the_last_letter_have_views_of_their_own() {
+        let names = ["a", "b"].map(|end| TaskName::new(&format!("{}{end}", "t".repeat(63))).expect("64 letters"));
+        let views = names.each_ref().map(name);
+        assert!(views[0] != views[1] && views.iter().all(|view| view.len() == 65), "{views:?}");
+    }
+
+    #[test]
+    fn a_cell_that_is_not_what_its_column_is_becomes_none() {
+        for (kind, text, expected) in [
+            (Type::Bigint, "95", Some("95")),
+            (Type::Bigint, "95.5", None),
+            (Type::Numeric, "95.00", Some("95.00")),
+            (Type::Numeric, "NaN", None),
+            (Type::Double, "inf", None),
+            (Type::Double, "1; DROP TABLE _task", None),
+            (Type::Boolean, "1", Some("t")),
+            (Type::Boolean, "yes", None),
+            (Type::Text, "yes", Some("yes")),
+        ] {
+            assert_eq!(kind.cell(text).as_deref(), expected, "{kind:?} {text}");
+        }
+    }
+}

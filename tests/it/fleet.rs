@@ -1,0 +1,201 @@
+//! Several daemons on one PostgreSQL: folders are shared, every due run is made once, the dead are taken over and the late
+//! refused.
+
+mod folders;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use pieme::practice::Site;
+
+use super::postgres::{self, Schema};
+use super::stage::signal_process;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+const LEASE: &str = "3s";
+
+/// Three daemons with a folder each, one database and one site.
+struct Fleet {
+    site: Site,
+    schema: Schema,
+    folder: tempfile::TempDir,
+    daemons: Vec<Option<Child>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Fleet {
+    fn new() -> Fleet {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime for the practice site");
+        let site = runtime.block_on(Site::start(([127, 0, 0, 1], 0).into())).expect("a port of loopback is free");
+        let schema = postgres::shared().schema();
+        drop(pieme::store::Store::open(schema.address()).expect("the tables"));
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        for name in NAMES {
+            fs::create_dir_all(folder.path().join(name).join("tasks")).expect("a folder");
+            let config = format!(
+                "store = \"{}\"\nmax_running = 8\nper_host = 8\n[fleet]\nname = \"{name}\"\nlease = \"{LEASE}\"\n",
+                schema.url()
+            );
+            fs::write(folder.path().join(name).join("config.toml"), config).expect("a file");
+        }
+        Fleet { site, schema, folder, daemons: NAMES.map(|_| None).into(), _runtime: runtime }
+    }
+
+    fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    fn start(&mut self, which: usize) {
+        let folder = self.path(NAMES[which]);
+        let log = fs::OpenOptions::new().create(true).append(true).open(folder.join("log")).expect("a log file");
+        let child = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+            .arg("--config")
+            .arg(folder.join("config.toml"))
+            .env("RUST_LOG", "info")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
+        self.daemons[which] = Some(child.expect("the daemon starts"));
+    }
+
+    fn signal(&mut self, which: usize, signal: &str) {
+        let child = self.daemons[which].as_mut().expect("it runs");
+        signal_process(child.id(), signal);
+        if signal == "-KILL" {
+            child.wait().expect("it is gone");
+            self.daemons[which] = None;
+        }
+    }
+
+    fn log(&self, which: usize) -> String {
+        fs::read_to_string(self.path(NAMES[which]).join("log")).unwrap_or_default()
+    }
+
+    fn sql(&self, query: &str) -> String {
+        self.schema.psql(query)
+    }
+
+    fn count(&self, from: &str) -> i64 {
+        self.sql(&format!("SELECT count(*) FROM {from}")).parse().expect("a number")
+    }
+
+    fn wait_for(&self, what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !is_so() {
+            if started.elapsed() >= patience {
+                let tail = |which| self.log(which).lines().rev().take(12).collect::<Vec<_>>().join("\n");
+                let runs =
+                    self.sql("SELECT task, slot, owner, ended, sentence FROM _runs ORDER BY started DESC LIMIT 20");
+                panic!("waited in vain for {what}\n{runs}\na: {}\nb: {}\nc: {}", tail(0), tail(1), tail(2));
+            }
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    /// A task on the practice shop: four pages, one after the other.
+    fn write_task(&self, which: usize, task: &str, every: &str) {
+        let folder = self.path(&format!("{}/tasks/{task}", NAMES[which]));
+        fs::create_dir(&folder).expect("a task folder");
+        let url = self.site.url().join("/shop").expect("a path of the practice site");
+        let text = format!(
+            "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\nallow_private = true\ndelay = \"50ms\"\nretries = 0\n"
+        );
+        fs::write(folder.join("task.toml"), text).expect("a file");
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for child in self.daemons.iter_mut().flatten() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How large a test is: in CI, and with `PIEME_LONG=1`.
+fn size() -> (usize, &'static str, Duration) {
+    match std::env::var("PIEME_LONG").as_deref() {
+        Ok("1") => (300, "5m", Duration::from_secs(1_200)),
+        _ => (9, "20s", Duration::from_secs(120)),
+    }
+}
+
+#[test]
+fn three_daemons_make_every_due_run_once_though_one_is_killed_and_one_is_stopped_past_its_lease() {
+    let (tasks, every, patience) = size();
+    let mut fleet = Fleet::new();
+    for n in 0..tasks {
+        fleet.write_task(0, &format!("t{n}"), every);
+    }
+    (0..3).for_each(|which| fleet.start(which));
+    let all = i64::try_from(tasks).expect("few");
+    fleet.wait_for("every task's first run", patience, || {
+        fleet.count("(SELECT DISTINCT task FROM _runs WHERE ended IS NOT NULL) AS t") == all
+    });
+    fleet.wait_for("a fair share of each", patience, || {
+        fleet.count("(SELECT owner FROM _task GROUP BY owner HAVING count(*) > 0) AS t") == 3
+    });
+    for name in NAMES {
+        let folders = fs::read_dir(fleet.path(&format!("{name}/tasks"))).expect("a folder").count();
+        assert_eq!(folders, tasks, "the folders are at {name} too");
+    }
+
+    fleet.signal(1, "-KILL");
+    // Stopped in the middle of a run, which it believes to be its own when it wakes up.
+    let open = "_runs WHERE owner = 'c' AND ended IS NULL";
+    fleet.wait_for("a run that is stopped", patience, || {
+        if fleet.count(open) == 0 {
+            return false;
+        }
+        let pid = fleet.daemons[2].as_ref().expect("it runs").id();
+        signal_process(pid, "-STOP");
+        let caught = fleet.count(open) > 0;
+        if !caught {
+            signal_process(pid, "-CONT");
+        }
+        caught
+    });
+    fleet.wait_for("the living to have it all", patience, || {
+        fleet.count(&format!("{open} OR owner = 'b' AND ended IS NULL")) == 0
+            && fleet.count("_task WHERE owner = 'a'") == all
+    });
+    assert!(fleet.count("_runs WHERE owner = 'c' AND cause = 'crash'") > 0, "its run is recorded as crash");
+    fleet.signal(2, "-CONT");
+    fleet.wait_for("the late writer to be refused", patience, || {
+        let log = fleet.log(2);
+        log.contains("is not this daemon's any more") && log.contains("the lease had run out")
+    });
+    let now = fleet.sql("SELECT now()");
+    fleet.wait_for("another run of each", patience, || {
+        fleet.count(&format!("(SELECT DISTINCT task FROM _runs WHERE ended IS NOT NULL AND started > '{now}') AS t"))
+            == all
+    });
+
+    assert_eq!(
+        fleet.count(
+            "(SELECT task, slot FROM _runs WHERE slot IS NOT NULL GROUP BY task, slot HAVING count(*) > 1) AS t"
+        ),
+        0
+    );
+    let overlapping = "_runs r JOIN _runs s ON s.task = r.task AND s.id <> r.id
+        AND r.started < coalesce(s.ended, now()) AND s.started < coalesce(r.ended, now()) AND r.id < s.id";
+    assert_eq!(fleet.count(overlapping), 0, "no task ran twice at a time");
+    let seconds = if every == "20s" { 20 } else { 300 };
+    // Half a second: the instant when a dead daemon's run was found is a slot of its own.
+    let lost = format!(
+        "(SELECT slot - lag(slot) OVER (PARTITION BY task ORDER BY slot) AS gap FROM _runs WHERE slot IS NOT NULL) AS t
+         WHERE gap > interval '{seconds}.5 seconds'"
+    );
+    assert_eq!(
+        fleet.count(&lost),
+        0,
+        "{}",
+        fleet.sql("SELECT task, slot, started, owner, cause FROM _runs ORDER BY task, slot")
+    );
+    assert_eq!(fleet.sql("SELECT count(*) > 0 FROM \"t0\""), "t");
+}

@@ -1,0 +1,227 @@
+//! A PostgreSQL server for the tests: one for all of them, started by the first that needs it and ended a while after the last;
+//! and servers of their own for tests that restart one.
+
+use std::fs::{self, File, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::Uid;
+use pieme::model::{PostgresAddress, StoreAddress};
+
+/// The address of a server to be used instead, up to and without the schema: `postgres://user@host/database`.
+const GIVEN: &str = "PIEME_TEST_POSTGRES";
+
+/// A server, reached over a socket in its folder.
+pub struct Server {
+    folder: PathBuf,
+    url: String,
+    /// Ends with us.
+    is_ours: bool,
+    /// While anybody holds it the shared server goes on.
+    _used: Option<Flock<File>>,
+}
+
+/// The server of all tests.
+pub fn shared() -> &'static Server {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(|| match std::env::var(GIVEN) {
+        Ok(url) => Server { folder: PathBuf::new(), url, is_ours: false, _used: None },
+        Err(_) => Server::join(),
+    })
+}
+
+impl Server {
+    /// Joins the shared server, or starts it.
+    fn join() -> Server {
+        let mut hasher = DefaultHasher::new();
+        env!("CARGO_TARGET_TMPDIR").hash(&mut hasher);
+        let folder = std::env::temp_dir().join(format!("pieme-pg-{:x}", hasher.finish() & 0xffff_ffff));
+        let lock = folder.display().to_string();
+        let beside = |what: &str| PathBuf::from(format!("{lock}.{what}"));
+        let open = |path: &Path| File::create(path).expect("a lock file");
+        let starting = Flock::lock(open(&beside("starting")), FlockArg::LockExclusive).expect("the lock");
+        let used = Flock::lock(open(&beside("used")), FlockArg::LockShared).expect("the lock");
+        let server = Server { url: url(&folder), folder, is_ours: false, _used: Some(used) };
+        if !server.is_up() {
+            let _ = fs::remove_dir_all(&server.folder);
+            server.make();
+            server.start();
+            end_after_the_last(&server, &beside("used"));
+        }
+        drop(starting);
+        server
+    }
+
+    /// A server of one's own, which ends with its owner.
+    pub fn own(folder: &Path) -> Server {
+        // Its owner is another user, who must get there.
+        fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("our own folder");
+        let folder = folder.join("pg");
+        let server = Server { url: url(&folder), folder, is_ours: true, _used: None };
+        server.make();
+        server.start();
+        server
+    }
+
+    fn make(&self) {
+        fs::create_dir(&self.folder).expect("a folder for the server");
+        if Uid::effective().is_root() {
+            let owned = Command::new("chown").arg(user()).arg(&self.folder).status().expect("chown");
+            assert!(owned.success());
+        }
+        let data = self.data();
+        let made = self.tool("initdb", &["-D", &data, "-A", "trust", "-U", "pieme", "-E", "UTF8", "--locale=C", "-N"]);
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    pub fn start(&self) {
+        // Nothing of this survives a power cut, and nothing of it should.
+        let settings = format!(
+            "-k {} -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=64MB -c autovacuum=off",
+            self.folder.display()
+        );
+        let log = format!("{}/log", self.folder.display());
+        let started =
+            self.tool("pg_ctl", &["-D", &self.data(), "-l", &log, "-w", "-t", "60", "-o", &settings, "start"]);
+        let words = fs::read_to_string(&log).unwrap_or_default();
+        assert!(started.status.success(), "pg_ctl start: {words}");
+    }
+
+    /// `fast` ends it in order, `immediate` as a crash would.
+    pub fn stop(&self, how: &str) {
+        let stopped = self.tool("pg_ctl", &["-D", &self.data(), "-w", "-m", how, "stop"]);
+        assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stderr));
+    }
+
+    fn is_up(&self) -> bool {
+        self.folder.exists() && self.tool("pg_ctl", &["-D", &self.data(), "status"]).status.success()
+    }
+
+    fn data(&self) -> String {
+        format!("{}/data", self.folder.display())
+    }
+
+    /// One of the server's programs; it refuses to be root's.
+    fn tool(&self, program: &str, arguments: &[&str]) -> Output {
+        let program = programs().join(program);
+        let mut command = if Uid::effective().is_root() {
+            let mut command = Command::new("setsid");
+            command.args(["runuser", "-u", user(), "--"]).arg(program);
+            command
+        } else {
+            let mut command = Command::new("setsid");
+            command.arg(program);
+            command
+        };
+        // A server that inherits our output would keep whoever reads it waiting.
+        let (out, err) = (self.folder.join("out"), self.folder.join("err"));
+        let file = |path: &Path| File::create(path).map_or(Stdio::null(), Stdio::from);
+        let status =
+            command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(file(&out)).stderr(file(&err));
+        let status = status.status().expect("the server's program");
+        Output { status, stdout: fs::read(out).unwrap_or_default(), stderr: fs::read(err).unwrap_or_default() }
+    }
+
+    /// A schema that nobody else has.
+    pub fn schema(&self) -> Schema {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("t{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        Schema { url: self.url.clone(), name }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.is_ours {
+            let _ = self.tool("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]);
+        }
+    }
+}
+
+/// A schema in the database; it goes with its owner.
+pub struct Schema {
+    url: String,
+    name: String,
+}
+
+impl Schema {
+    pub fn url(&self) -> String {
+        let sign = if self.url.contains('?') { '&' } else { '?' };
+        format!("{}{sign}schema={}", self.url, self.name)
+    }
+
+    pub fn address(&self) -> StoreAddress {
+        let url = self.url();
+        StoreAddress::Postgres(PostgresAddress::new(&url, &url).expect("an address"))
+    }
+
+    /// What the psql program answers, as anybody may ask.
+    pub fn psql(&self, sql: &str) -> String {
+        let search = format!("SET search_path TO {}", self.name);
+        let output = Command::new(programs().join("psql"))
+            .args(["-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", "-c", "SET client_min_messages TO warning"])
+            .args(["-c", "SET TIME ZONE 'UTC'", "-c", &search, "-c", sql, &self.url])
+            .output()
+            .expect("the psql program is installed");
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        let drop = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name);
+        // A server that is stopped has nothing to clean up.
+        let _ = Command::new(programs().join("psql"))
+            .args(["-X", "-q", "-c", "SET client_min_messages TO error", "-c", "SET lock_timeout TO '5s'", "-c", &drop])
+            .arg(&self.url)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+fn url(folder: &Path) -> String {
+    let socket = folder.display().to_string().replace('/', "%2F");
+    format!("postgres://pieme@{socket}/postgres")
+}
+
+/// Where Debian keeps the newest.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path());
+    let newest = versions.filter(|path| path.join("bin/initdb").exists()).max();
+    newest.expect("PostgreSQL is not installed: apt-get install postgresql, as tests/all.sh does").join("bin")
+}
+
+/// Who owns the server when we are root.
+fn user() -> &'static str {
+    let known = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    if known.lines().any(|line| line.starts_with("postgres:")) { "postgres" } else { "nobody" }
+}
+
+/// Nobody knows which test is the last: a process of its own sees that no test has used the server for a while.
+fn end_after_the_last(server: &Server, used: &Path) {
+    let (used, folder, data) = (used.display(), server.folder.display(), server.data());
+    let stop = format!("{} -D {data} -m immediate stop", programs().join("pg_ctl").display());
+    let stop = if Uid::effective().is_root() { format!("runuser -u {} -- {stop}", user()) } else { stop };
+    let script = format!(
+        "idle=0; while sleep 5; do
+             if flock -n -x {used} true; then idle=$((idle + 1)); else idle=0; fi
+             if [ $idle -ge 12 ]; then {stop}; rm -rf {folder}; exit; fi
+         done"
+    );
+    // `setsid --fork` has done its part at once; the shell goes on by itself.
+    let forked = Command::new("setsid")
+        .args(["--fork", "sh", "-c", &script])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(forked.expect("setsid").success());
+}
