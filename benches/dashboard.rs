@@ -7,7 +7,6 @@
 
 #[allow(dead_code, reason = "the tests drive it in more ways")]
 #[path = "../tests/it/web/browser.rs"]
-#[allow(dead_code, reason = "the tests do more with it")]
 mod browser;
 
 use std::fs;
