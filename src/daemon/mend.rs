@@ -104,7 +104,7 @@ impl Runner {
             raw.extend_from_slice(&body);
         }
         let mend = Mend { page, page_bytes, good: good.table, samples, samples_left_out };
-        Ok(Some((assignment(folder, run, Still::Mend(mend)), raw)))
+        Ok(Some((assignment(folder, run, Still::Mend(Box::new(mend))), raw)))
     }
 
     /// Runs the task with the template that was found. Only when its rows are published is the folder changed.

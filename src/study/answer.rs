@@ -38,7 +38,7 @@ pub enum Ask {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    Lists(Shown),
+    Lists(Box<Shown>),
     /// With the page as it was sent.
     Taken(Box<Accepted>),
     /// With the page as HTML that can do nothing.
@@ -81,7 +81,7 @@ pub fn answer(study: Study, ask: &Ask) -> (Answer, Vec<u8>) {
     match ask {
         Ask::Page => (Answer::Page, inert::html(study.tree()).into_bytes()),
         Ask::Lists(help) => match study.propose(help) {
-            Ok(proposal) => (Answer::Lists(study.shown(proposal)), Vec::new()),
+            Ok(proposal) => (Answer::Lists(Box::new(study.shown(proposal))), Vec::new()),
             Err(error) => (refused(&error), Vec::new()),
         },
         Ask::Take(help, choice) => {

@@ -61,7 +61,7 @@ impl Bench {
 
     pub async fn lists(self, web: &Shared, said: Said) -> Result<Shown, Trouble> {
         match self.ask(web, Ask::Lists(said.help)).await? {
-            (Answer::Lists(shown), _) => Ok(shown),
+            (Answer::Lists(shown), _) => Ok(*shown),
             _ => Err(broken()),
         }
     }

@@ -76,7 +76,7 @@ pub struct Assignment {
 #[serde(rename_all = "snake_case")]
 pub enum Still {
     /// The list, after a redesign. The samples stand behind the page.
-    Mend(Mend),
+    Mend(Box<Mend>),
     /// What a person wants to know.
     Study(Box<Question>),
 }

@@ -63,7 +63,7 @@ impl Desk {
 
     fn lists(&self, help: Help) -> Shown {
         match self.ask(Ask::Lists(help)) {
-            (Answer::Lists(shown), _) => shown,
+            (Answer::Lists(shown), _) => *shown,
             (other, _) => panic!("{other:?}"),
         }
     }
