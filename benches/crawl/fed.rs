@@ -55,6 +55,7 @@ pub fn assignment(folder: &Path) -> Assignment {
         scratch: None,
         past: Vec::new(),
         parent_pid: std::process::id(),
+        stepwise: false,
         still: None,
     }
 }

@@ -10,7 +10,7 @@ use crate::model::TaskName;
 use crate::store::{Cell, CellChange, Change, RecordChange, Store, What};
 
 use super::since::Since;
-use super::{Complaint, Done, exit, log, out, reader, task_name};
+use super::{Complaint, Done, exit, log, out, reader, records, task_name};
 
 /// What the last change of the published rows has added, changed and removed
 #[derive(clap::Args)]
@@ -88,8 +88,7 @@ fn wanted(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<Change>, Co
 /// Why there is nothing to show.
 fn nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, Complaint> {
     if store.published(name, 0, 0)?.is_none() {
-        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
-        return Err(Complaint::new(exit::FAILED, sentence));
+        return Err(Complaint::new(exit::FAILED, records::none_published(name)));
     }
     Ok(match (&args.run, args.since) {
         (Some(id), _) => format!("{name}: run {id} has not changed the published rows"),

@@ -1,5 +1,6 @@
 //! `pieme export`: the published rows of tasks as files for other programs.
 
+mod feed;
 mod place;
 
 use std::io::{self, IsTerminal};
@@ -9,22 +10,23 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::export::{Choices, ExportError, Format, Writer};
+use crate::export::feed as feeds;
+use crate::export::{self, Choices, ExportError, Format, TableWriter, Writer};
 use crate::model::TaskName;
 use crate::store::Store;
 
 use super::{Complaint, Done, exit, out, reader, records, task_name};
-use place::Place;
+use place::{Place, Target};
 
-/// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite
+/// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite; what changed, as RSS or Atom
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  pieme export hotels > hotels.csv\n  pieme export hotels -o hotels.parquet\n  pieme export hotels flats --format jsonl | jq ._task\n  pieme export hotels flats -o backup/ --format csv   one file a task, in a folder that is there\n  pieme export hotels -o hotels.db                    a plain table in an SQLite file\n\nA file gets its name when it is whole; until then one that is there stays."
+    after_help = "Examples:\n  pieme export hotels > hotels.csv\n  pieme export hotels -o hotels.parquet\n  pieme export hotels flats --format jsonl | jq ._task\n  pieme export hotels flats -o backup/ --format csv   one file a task, in a folder that is there\n  pieme export hotels -o hotels.db                    a plain table in an SQLite file\n  pieme export hotels -o /srv/www/hotels.atom         what changed lately, for feed readers\n\nA file gets its name when it is whole; until then one that is there stays."
 )]
 pub struct Args {
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
-    /// csv, json, jsonl, parquet or sqlite; default: what the file's name ends in, else csv
+    /// csv, json, jsonl, parquet, sqlite, rss or atom; default: what the file's name ends in, else csv
     #[arg(long, value_name = "FORMAT", value_parser = format_of)]
     format: Option<Format>,
     /// A file, or a folder for one file a task; default: stdout
@@ -36,6 +38,9 @@ pub struct Args {
     /// CSV without the apostrophe before what a spreadsheet would take for a formula
     #[arg(long)]
     raw: bool,
+    /// At most so many items of a feed
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
     /// Say what was written as one JSON document
     #[arg(long, requires = "output")]
     json: bool,
@@ -46,7 +51,15 @@ pub struct Args {
 struct Written {
     file: PathBuf,
     format: &'static str,
-    tasks: Vec<Counted>,
+    #[serde(flatten)]
+    contents: Contents,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Contents {
+    Rows { tasks: Vec<Counted> },
+    Feed { tasks: Vec<TaskName>, items: usize },
 }
 
 #[derive(Serialize)]
@@ -87,12 +100,12 @@ pub fn run(config: &Config, args: Args) -> Done {
     };
     let mut written = Vec::new();
     for (place, tasks) in files {
-        let counted = write(&store, &place, format, choices, tasks)?;
-        written.extend(place.path().map(|file| Written {
-            file: file.to_owned(),
-            format: format.word(),
-            tasks: counted,
-        }));
+        let contents = match format {
+            Format::Rss | Format::Atom => write_feed(config, &store, &place, (format, args.limit), tasks)?,
+            _ => write(&store, &place, format, choices, tasks)?,
+        };
+        let told = |file: &Path| Written { file: file.to_owned(), format: format.word(), contents };
+        written.extend(place.path().map(told));
     }
     tell(&written, args.json);
     Ok(exit::DONE)
@@ -104,19 +117,51 @@ fn write(
     format: Format,
     choices: Choices,
     tasks: Vec<TaskName>,
-) -> Result<Vec<Counted>, Complaint> {
+) -> Result<Contents, Complaint> {
     let mut counted = Vec::new();
-    let done = place.write(format, choices, &mut |writer| {
-        for task in &tasks {
-            counted.push(Counted { task: task.clone(), rows: fill(store, task, writer)? });
+    let done = place.write(|target| {
+        let mut writer = writer(format, choices, target)?;
+        for task in tasks {
+            let rows = fill(store, &task, &mut *writer)?;
+            counted.push(Counted { task, rows });
         }
-        Ok(())
+        writer.finish()
     });
+    settle(place, done, Contents::Rows { tasks: counted })
+}
+
+fn writer(
+    format: Format,
+    choices: Choices,
+    Target { stream, path }: Target<'_>,
+) -> Result<Box<dyn Writer>, ExportError> {
+    if let (Format::Sqlite, Some(path)) = (format, path) {
+        return Ok(Box::new(TableWriter::create(path, choices)?));
+    }
+    let no_stream = || io::Error::other("an SQLite file must be one that can be read again");
+    Ok(export::writer(format, choices, stream).ok_or_else(no_stream)?)
+}
+
+fn write_feed(
+    config: &Config,
+    store: &Store,
+    place: &Place,
+    (format, limit): (Format, u32),
+    tasks: Vec<TaskName>,
+) -> Result<Contents, Complaint> {
+    let (head, items) = feed::of(config, store, &tasks, limit)?;
+    let done = place.write(|mut target| match format {
+        Format::Rss => feeds::rss(&mut target.stream, &head, &items),
+        _ => feeds::atom(&mut target.stream, &head, &items),
+    });
+    settle(place, done, Contents::Feed { tasks, items: items.len() })
+}
+
+fn settle(place: &Place, done: Result<(), ExportError>, contents: Contents) -> Result<Contents, Complaint> {
     match done {
-        Ok(()) => Ok(counted),
         // Whoever read along has seen enough.
-        Err(error) if error.is_closed_pipe() => Ok(counted),
-        Err(error) => Err(Complaint::new(exit::FAILED, place.trouble(&error))),
+        Err(error) if !error.is_closed_pipe() => Err(Complaint::new(exit::FAILED, place.trouble(&error))),
+        Ok(()) | Err(_) => Ok(contents),
     }
 }
 
@@ -140,7 +185,10 @@ fn format(args: &Args) -> Result<Format, Complaint> {
     let format = match (args.format, file) {
         (Some(format), _) => format,
         (None, Some(file)) => Format::of(file).ok_or_else(|| {
-            usage(&format!("{}: which format? Add --format csv, json, jsonl, parquet or sqlite", file.display()))
+            usage(&format!(
+                "{}: which format? Add --format csv, json, jsonl, parquet, sqlite, rss or atom",
+                file.display()
+            ))
         })?,
         (None, None) => Format::Csv,
     };
@@ -163,10 +211,18 @@ fn tell(written: &[Written], json: bool) {
     if json {
         return out::json(&serde_json::json!({ "files": written }));
     }
-    for Written { file, tasks, .. } in written {
-        let rows = |it: &Counted| format!("{} rows of {}", it.rows, it.task);
-        let rows: Vec<String> = tasks.iter().map(rows).collect();
-        out::note(format!("{} in {}", rows.join(", "), shown(file)));
+    for Written { file, contents, .. } in written {
+        let what = match contents {
+            Contents::Rows { tasks } => {
+                let rows = |it: &Counted| format!("{} rows of {}", it.rows, it.task);
+                tasks.iter().map(rows).collect::<Vec<_>>().join(", ")
+            }
+            Contents::Feed { tasks, items } => {
+                let names: Vec<&str> = tasks.iter().map(TaskName::as_str).collect();
+                format!("{items} changes of {}", names.join(", "))
+            }
+        };
+        out::note(format!("{what} in {}", shown(file)));
     }
 }
 

@@ -42,7 +42,7 @@ fn replay(args: &Args) -> Done {
     let mut past: Vec<PastRun> = Vec::new();
     let mut all_good = true;
     for path in &args.pages {
-        let verdict = judge::verdict(&Expect::default(), &[], &seen(&template, path)?, &past);
+        let verdict = judge::verdict(&Expect::default(), &[], &seen(&template, path, &past)?, &past);
         show(path, &verdict, args.json);
         all_good &= verdict.outcome.is_published();
         let now = Utc::now();
@@ -52,11 +52,11 @@ fn replay(args: &Args) -> Done {
 }
 
 /// What a run would see that fetched just this page.
-fn seen(template: &Template, path: &Path) -> Result<Seen, Complaint> {
+fn seen(template: &Template, path: &Path, past: &[PastRun]) -> Result<Seen, Complaint> {
     let body = read_bytes(path)?;
     let tree = Tree::parse(&charset::decode(&body, None).text);
     let extraction = extract::records(template, &tree);
-    let mut tally = Tally::default();
+    let mut tally = Tally::sketching(judge::sketch(&[], past));
     tally.name(extraction.table.columns.iter().cloned().zip(extract::shown_texts(template)));
     let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.iter().for_each(|row| tally.add(&row.cells));
@@ -66,7 +66,13 @@ fn seen(template: &Template, path: &Path) -> Result<Seen, Complaint> {
         rows: rows.len() as u64,
         similarity: Some(extraction.similarity),
         any_list: !rows.is_empty() || induce::has_list(&tree),
-        figures: Figures { likeness, columns: tally.figures(), signs: signs::of(&tree, &body), ..Figures::default() },
+        figures: Figures {
+            likeness,
+            columns: tally.figures(),
+            records: tally.records(),
+            signs: signs::of(&tree, &body),
+            ..Figures::default()
+        },
         learning: Learning::Confirmed,
     })
 }

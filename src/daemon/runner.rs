@@ -59,7 +59,7 @@ pub struct Order {
 /// How an order ended.
 #[derive(Debug)]
 pub enum Ended {
-    Run(End),
+    Run(Box<End>),
     /// Somebody has run this slot already.
     SlotTaken,
 }
@@ -111,8 +111,8 @@ impl Runner {
         let found = self.mend(&folder, run, &mut end.verdict, stop.clone()).await;
         let end = self.ended(&folder, run, end).await;
         match found.filter(|found| found.is_taken(&folder, &end.verdict)) {
-            Some(found) => Ok(Ended::Run(self.run_mended(&folder, found, end, listener, stop).await?)),
-            None => Ok(Ended::Run(end)),
+            Some(found) => Ok(Ended::Run(Box::new(self.run_mended(&folder, found, end, listener, stop).await?))),
+            None => Ok(Ended::Run(Box::new(end))),
         }
     }
 

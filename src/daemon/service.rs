@@ -356,7 +356,7 @@ impl Service {
         tokio::spawn(async move {
             let began = Instant::now();
             let end = match runner.run(order).await {
-                Ok(Ended::Run(end)) => Some(end),
+                Ok(Ended::Run(end)) => Some(*end),
                 Ok(Ended::SlotTaken) => None,
                 Err(error) => {
                     tracing::error!(task = %waiting.name, "the run could not be begun: {error}");

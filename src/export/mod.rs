@@ -6,6 +6,7 @@ mod csv;
 mod json;
 mod parquet;
 mod table;
+pub mod feed;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,10 +25,14 @@ pub enum Format {
     Jsonl,
     Parquet,
     Sqlite,
+    /// What changed, not the rows.
+    Rss,
+    Atom,
 }
 
 impl Format {
-    pub const ALL: &'static [Format] = &[Format::Csv, Format::Json, Format::Jsonl, Format::Parquet, Format::Sqlite];
+    pub const ALL: &'static [Format] =
+        &[Format::Csv, Format::Json, Format::Jsonl, Format::Parquet, Format::Sqlite, Format::Rss, Format::Atom];
 
     pub fn word(self) -> &'static str {
         match self {
@@ -36,6 +41,8 @@ impl Format {
             Format::Jsonl => "jsonl",
             Format::Parquet => "parquet",
             Format::Sqlite => "sqlite",
+            Format::Rss => "rss",
+            Format::Atom => "atom",
         }
     }
 
@@ -52,7 +59,7 @@ impl Format {
     /// Whether one file can hold tasks whose columns differ.
     pub fn holds_several(self) -> bool {
         match self {
-            Format::Json | Format::Jsonl | Format::Sqlite => true,
+            Format::Json | Format::Jsonl | Format::Sqlite | Format::Rss | Format::Atom => true,
             Format::Csv | Format::Parquet => false,
         }
     }
@@ -105,13 +112,13 @@ pub trait Writer {
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
-/// A writer of a format that is a stream of bytes; none for an SQLite file, which is not.
-pub fn writer<W: Write + Send + 'static>(format: Format, choices: Choices, out: W) -> Option<Box<dyn Writer>> {
+/// A writer of rows into a stream of bytes; none for an SQLite file, which is no stream, and for feeds, which have no rows.
+pub fn writer(format: Format, choices: Choices, out: Box<dyn Write + Send>) -> Option<Box<dyn Writer>> {
     Some(match format {
         Format::Csv => Box::new(csv::Csv::new(out, choices)),
         Format::Json => Box::new(json::Json::array(out, choices)),
         Format::Jsonl => Box::new(json::Json::lines(out, choices)),
         Format::Parquet => Box::new(parquet::Parquet::new(out, choices)),
-        Format::Sqlite => return None,
+        Format::Sqlite | Format::Rss | Format::Atom => return None,
     })
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::columns::{self, ColumnMeasure};
+use super::known::{self, KnownMeasure};
 use super::news;
 use super::rows::{self, RowMeasure};
 use super::window::Window;
@@ -14,6 +15,7 @@ use crate::model::{Column, PastRun, Verdict};
 pub struct Account {
     pub similarity: SimilarityMeasure,
     pub rows: RowMeasure,
+    pub records: KnownMeasure,
     pub columns: Vec<ColumnMeasure>,
     pub signs: Vec<SignMeasure>,
 }
@@ -52,13 +54,15 @@ pub struct SignMeasure {
 pub fn account(expect: &Expect, named: &[Column], verdict: &Verdict, past: &[PastRun]) -> Account {
     let window = Window::of(past);
     let figures = &verdict.figures;
+    let records = known::measure(figures, &window);
     Account {
         similarity: SimilarityMeasure {
             value: verdict.similarity,
             wanted: expect.similarity,
             parts: parts(expect, verdict),
         },
-        rows: rows::measure(expect, verdict.rows, &window),
+        rows: rows::measure(expect, verdict.rows, records.is_strange, &window),
+        records,
         columns: columns::measure(&figures.columns, verdict.rows, named, &window),
         signs: signs(verdict, &window),
     }

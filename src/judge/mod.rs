@@ -4,6 +4,7 @@ mod window;
 mod rows;
 mod columns;
 mod news;
+mod known;
 mod verdict;
 mod account;
 mod tally;
@@ -11,6 +12,7 @@ mod standing;
 
 pub use account::{Account, PartMeasure, SignMeasure, SimilarityMeasure, account};
 pub use columns::ColumnMeasure;
+pub use known::{KnownMeasure, sketch};
 pub use rows::RowMeasure;
 pub use standing::{Severity, Standing, advice, severity, since, state};
 pub use tally::Tally;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::window::Window;
+use super::window::{LEAST_DROP, Window};
 use crate::model::task::Expect;
 
 /// A run's rows against those of the good runs before it.
@@ -21,6 +21,8 @@ pub struct RowMeasure {
     pub min_rows: u64,
     /// Fewer are off.
     pub fewest: u64,
+    /// None of the records is known, where many always were: fewer may be missing.
+    pub is_strange: bool,
     /// What is off, in words.
     pub off: Option<String>,
 }
@@ -28,8 +30,11 @@ pub struct RowMeasure {
 /// A tenth of 40 is 4 − 10⁻¹⁵ to a machine.
 const ROUNDING: f64 = 1e-9;
 
-pub fn measure(expect: &Expect, rows: u64, window: &Window<'_>) -> RowMeasure {
-    let drop_allowed = expect.max_row_drop.unwrap_or_else(|| window.drop_allowed());
+/// `is_strange`: none of the records is known, where many always were.
+pub fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
+    // Another list in the same dress is rarely as long.
+    let learned = || if is_strange { LEAST_DROP } else { window.drop_allowed() };
+    let drop_allowed = expect.max_row_drop.unwrap_or_else(learned);
     let usual = window.usual_rows();
     let by_window = usual.filter(|_| drop_allowed < 1.0).map_or(0, |usual| {
         // Exactly as many as may be missing are too many.
@@ -44,6 +49,7 @@ pub fn measure(expect: &Expect, rows: u64, window: &Window<'_>) -> RowMeasure {
         drop_is_told: expect.max_row_drop.is_some(),
         min_rows: expect.min_rows,
         fewest: by_window.max(expect.min_rows),
+        is_strange,
         off: None,
     };
     RowMeasure { off: measure.what_is_off(), ..measure }
@@ -57,8 +63,9 @@ impl RowMeasure {
         }
         let usual = self.usual.filter(|_| rows < self.fewest)?;
         let missing = 100.0 * (1.0 - rows as f64 / usual as f64);
+        let strange = if self.is_strange { ", and none of those that are there was there before" } else { "" };
         Some(format!(
-            "{rows} rows where good runs had {usual}: {missing:.0} % are missing, and {:.0} % are too many (expect.max_row_drop)",
+            "{rows} rows where good runs had {usual}: {missing:.0} % are missing{strange}, and {:.0} % are too many (expect.max_row_drop)",
             self.drop_allowed * 100.0
         ))
     }
@@ -98,9 +105,9 @@ mod tests {
         ] {
             let past = good(past);
             let window = Window::of(&past);
-            assert_eq!(measure(&expect, 0, &window).fewest, fewest, "{what}");
-            assert_eq!(measure(&expect, fewest, &window).off, None, "{what}: enough");
-            assert!(measure(&expect, fewest - 1, &window).off.is_some(), "{what}: one less");
+            assert_eq!(measure(&expect, 0, false, &window).fewest, fewest, "{what}");
+            assert_eq!(measure(&expect, fewest, false, &window).off, None, "{what}: enough");
+            assert!(measure(&expect, fewest - 1, false, &window).off.is_some(), "{what}: one less");
         }
     }
 
@@ -108,8 +115,8 @@ mod tests {
     fn more_rows_are_no_alarm_and_the_sentence_has_the_numbers() {
         let past = good(&[40]);
         let window = Window::of(&past);
-        assert_eq!(measure(&Expect::default(), 4_000, &window).off, None);
-        let off = measure(&Expect::default(), 10, &window).off.unwrap_or_default();
+        assert_eq!(measure(&Expect::default(), 4_000, false, &window).off, None);
+        let off = measure(&Expect::default(), 10, false, &window).off.unwrap_or_default();
         assert!(off.contains("10 rows where good runs had 40: 75 % are missing"), "{off}");
     }
 }

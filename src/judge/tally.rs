@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use foldhash::{HashSet, HashSetExt};
 
-use crate::model::ColumnFigures;
+use crate::model::{ColumnFigures, Sketch};
 
 /// Different values that are told apart in a column: more say no more.
 const MAX_DIFFERENT: usize = 10_000;
@@ -15,15 +15,30 @@ pub struct Tally {
     columns: Vec<ColumnFigures>,
     different: Vec<HashSet<u64>>,
     hashes: RandomState,
+    /// Which records there are, and where the cells stand that tell them apart.
+    records: Option<(Sketch, Vec<usize>)>,
 }
 
 impl Tally {
+    /// Counts, and sketches the records by some of their columns.
+    pub fn sketching(sketch: Option<Sketch>) -> Tally {
+        Tally { records: sketch.map(|sketch| (sketch, Vec::new())), ..Tally::default() }
+    }
+
     /// The columns of the rows to come, and which of them a reader sees as text. They stay what they were first.
     pub fn name(&mut self, columns: impl Iterator<Item = (String, bool)>) {
         if self.columns.is_empty() {
             self.columns =
                 columns.map(|(name, is_text)| ColumnFigures { name, is_text, ..Default::default() }).collect();
             self.different = vec![HashSet::new(); self.columns.len()];
+            if let Some((sketch, places)) = &mut self.records {
+                let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
+                match sketch.columns.iter().map(place).collect() {
+                    Some(found) => *places = found,
+                    // Columns that are not there tell nothing apart.
+                    None => self.records = None,
+                }
+            }
         }
     }
 
@@ -44,6 +59,14 @@ impl Tally {
                 different.insert(self.hashes.hash_one(value));
             }
         }
+        if let Some((sketch, places)) = &mut self.records {
+            sketch.add(places.iter().map(|&place| cells.get(place)?.as_deref()));
+        }
+    }
+
+    /// Which records there were; none where nothing tells them apart.
+    pub fn records(&self) -> Option<Sketch> {
+        self.records.as_ref().map(|(sketch, _)| sketch.clone())
     }
 
     /// A text of this column has no value of the column's type: it counts as if it were not there.

@@ -1,7 +1,7 @@
 //! What a run's pages amount to.
 
 use super::window::Window;
-use super::{columns, news, rows};
+use super::{columns, known, news, rows};
 use crate::model::task::Expect;
 use crate::model::{Column, Emptiness, Failure, Figures, Outcome, PastRun, Publication, Quarantine, Verdict};
 
@@ -66,7 +66,8 @@ fn judge(expect: &Expect, named: &[Column], seen: &Seen, window: &Window<'_>) ->
     if is_missing {
         return (Outcome::Quarantined(Quarantine::Layout), no_longer(expect, seen, similarity));
     }
-    if let Some(sentence) = rows::measure(expect, rows, window).off {
+    let is_strange = known::measure(&seen.figures, window).is_strange;
+    if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
         return if news::of(&seen.figures.signs, window).cut_off {
             (Outcome::Failed(Failure::Network), format!("the page breaks off in the middle: {sentence}"))
         } else {

@@ -3,7 +3,7 @@
 //! A window of several, not the last one alone: a list that loses a third of its rows each day would always be a little
 //! smaller than yesterday's.
 
-use crate::model::{ColumnFigures, PastRun};
+use crate::model::{ColumnFigures, PastRun, Sketch};
 
 /// Good runs that are looked back on.
 const MOST: usize = 8;
@@ -11,7 +11,7 @@ const MOST: usize = 8;
 const TELLING: usize = 4;
 /// Half of the rows may never be missing, however they varied; a quarter may, however steady they were.
 const MOST_DROP: f64 = 0.5;
-const LEAST_DROP: f64 = 0.25;
+pub(super) const LEAST_DROP: f64 = 0.25;
 /// How far beyond the spread of the past a count must lie.
 const BEYOND: f64 = 3.0;
 
@@ -60,6 +60,11 @@ impl<'p> Window<'p> {
             Some((column, run.verdict.rows))
         };
         self.good.iter().filter_map(of).collect()
+    }
+
+    /// Which records the good runs had, where that is kept.
+    pub fn sketches(&self) -> Vec<&'p Sketch> {
+        self.good.iter().filter_map(|run| run.verdict.figures.records.as_ref()).collect()
     }
 
     /// Has any of the good runs shown this?

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sketch;
+
 /// How much the rows of a page are still like those that the template was learned from. Each is 1 where nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Likeness {
@@ -111,6 +113,9 @@ pub struct Figures {
     pub likeness: Option<Likeness>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnFigures>,
+    /// Which records there were; none where nothing tells them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<Sketch>,
     #[serde(default)]
     pub signs: Signs,
     /// A person has said that these rows are right: what was before them is no measure any more.

@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::extract::{self, Reader, Shape, links};
 use crate::induce::{self, LearnOptions, Template};
-use crate::judge::Tally;
+use crate::judge::{self, Tally};
 use crate::model::script::Step;
 use crate::model::{Figures, Likeness, Page, PageMeta, Row, Signs, Table, TraceLine};
 use crate::page::{Tree, signs};
@@ -83,7 +83,7 @@ impl Harvest {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::default(),
+            tally: Tally::sketching(judge::sketch(&assignment.task.data.key, &assignment.past)),
             shape: Shape::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
             values: Values::new(&assignment.task.columns, assignment.task.schedule.timezone),
             kept: 0,
@@ -108,7 +108,13 @@ impl Harvest {
 
     /// What later runs are measured against.
     pub fn figures(&self) -> Figures {
-        Figures { likeness: self.likeness, columns: self.tally.figures(), signs: self.signs, ..Figures::default() }
+        Figures {
+            likeness: self.likeness,
+            columns: self.tally.figures(),
+            records: self.tally.records(),
+            signs: self.signs,
+            ..Figures::default()
+        }
     }
 
     /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::stage::Stage;
+use super::stage::{Stage, apps_python};
 
 const SECRET: &str = "correct-horse-9";
 
@@ -21,7 +21,7 @@ struct App {
 impl App {
     fn start(program: &str) -> App {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let python = std::env::var_os("PIEME_APPS_PYTHON").map_or(root.join("target/apps/bin/python"), PathBuf::from);
+        let python = apps_python();
         let folder = tempfile::tempdir().expect("a scratch folder");
         let mut server = Command::new(&python)
             .arg(root.join("tests/apps").join(program))

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use pieme::model::{ColumnType, Facet, ValueColumn};
 use serde_json::{Value, json};
 
 use crate::kept::{Found, Kept, name, texts};
+use crate::stage::apps_python;
 
 const fn value(of: usize, kind: ColumnType, facet: Facet) -> ValueColumn {
     ValueColumn { of, kind, facet }
@@ -53,8 +54,7 @@ fn said(kept: &Kept, words: &[&str]) -> String {
 
 /// What Python says to a program of ours, with the packages that tests/all.sh installs.
 fn python(program: &str, file: &Path) -> Value {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let python = std::env::var_os("PIEME_APPS_PYTHON").map_or(root.join("target/apps/bin/python"), PathBuf::from);
+    let python = apps_python();
     let output = Command::new(&python).args(["-c", program]).arg(file).output();
     let output = output.unwrap_or_else(|error| panic!("{}: {error}; tests/all.sh sets it up", python.display()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -199,7 +199,7 @@ fn what_cannot_be_exported_is_said_before_anything_is_written() {
     for (words, code, sentence) in [
         (&["export", "hotels", "-o", "h.txt"][..], 2, "which format?"),
         (&["export", "hotels", "--format", "sqlite"], 2, "name it with -o FILE"),
-        (&["export", "hotels", "--format", "xls"], 2, "there are csv, json, jsonl, parquet, sqlite"),
+        (&["export", "hotels", "--format", "xls"], 2, "there are csv, json, jsonl, parquet, sqlite, rss, atom"),
         (&["export", "flats", "-o", "f.csv"], 1, "`flats` has no published rows yet"),
         (&["export", "hotels", "-o", "no/such/folder/h.csv"], 1, "cannot be written"),
         (&["export", "No Task"], 2, ""),
@@ -294,4 +294,37 @@ fn rows_are_gone_through_in_parts_of_one_moment_while_others_are_published() {
         .expect("rows");
     assert_eq!(parts, 1, "nobody is told more than they want to hear");
     assert!(!reader.each_published(&name("flats"), &mut |_| ControlFlow::Continue(())).expect("an answer"));
+}
+
+#[test]
+fn feeds_have_what_changed_under_ids_that_stay_and_are_sound_xml() {
+    let mut kept = Kept::new();
+    let columns = &["name", "price", "link"];
+    let feed = |kept: &Kept, format: &str| {
+        let path = kept.path(&format!("feed.{format}"));
+        assert_eq!(kept.pieme(&["export", "t", "-o", &path.to_string_lossy()]).code, 0);
+        let program = "
+import json, sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+name = lambda it: it.tag.rsplit('}')[-1]
+items = [it for it in root.iter() if name(it) in ('item', 'entry')]
+print(json.dumps([{name(part): part.text or part.get('href') for part in it} for it in items]))";
+        python(program, &path)
+    };
+    kept.publish_texts("t", columns, &[&["a", "1", "/a"], &["b <b>&\u{1b}\u{0}", "1", "https://example.org/b?x=1&y"]]);
+    assert_eq!(feed(&kept, "rss"), json!([]), "what was there at first is no news");
+    kept.publish_texts("t", columns, &[&["a", "2", "/a"], &["c", "1", "https://example.org/c"]]);
+    let rss = feed(&kept, "rss");
+    let titles: Vec<&str> = rss.as_array().expect("items").iter().filter_map(|it| it["title"].as_str()).collect();
+    assert_eq!(titles, ["added: c", "changed: a", "removed: b <b>&"]);
+    assert_eq!((&rss[0]["link"], &rss[1]["description"]), (&json!("https://example.org/c"), &json!("price: 1 → 2")));
+    assert!(rss[2]["description"].as_str().is_some_and(|it| it.starts_with("name: b &lt;b&gt;&amp;")), "{}", rss[2]);
+    let atom = feed(&kept, "atom");
+    assert_eq!(atom[1]["content"], "price: 1 → 2");
+    assert_eq!(atom[2]["id"], rss[2]["guid"]);
+    kept.publish_texts("t", columns, &[&["a", "3", "/a"], &["c", "1", "https://example.org/c"]]);
+    let later = feed(&kept, "atom");
+    assert_eq!((later.as_array().map(Vec::len), &later[1]["id"]), (Some(4), &atom[0]["id"]), "the newest first");
+    let told = kept.pieme(&["export", "t", "-o", "x.rss", "--limit", "2", "--json"]).json();
+    assert_eq!(told["files"][0]["items"], 2);
 }

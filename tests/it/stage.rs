@@ -265,3 +265,9 @@ pub fn signal_process(pid: u32, signal: &str) {
     let done = Command::new("kill").arg(signal).arg(pid.to_string()).status().expect("kill is there");
     assert!(done.success(), "kill {signal} {pid}");
 }
+
+/// The Python that has the packages of tests/apps; tests/all.sh installs them.
+pub fn apps_python() -> PathBuf {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/apps/bin/python");
+    std::env::var_os("PIEME_APPS_PYTHON").map_or(ours, PathBuf::from)
+}

@@ -37,7 +37,7 @@ fn text(name: &TaskName, run: &PastRun, account: &Account) -> String {
         run.started_at.format("%Y-%m-%d %H:%M:%S UTC"),
         out::cell(&verdict.sentence, WIDTH)
     );
-    [head, similarity(account), rows(account), columns(account), signs(account)].join("\n")
+    [head, similarity(account), rows(account), records(account), columns(account), signs(account)].join("\n")
 }
 
 fn similarity(account: &Account) -> String {
@@ -83,6 +83,25 @@ fn rows(account: &Account) -> String {
     };
     let off = rows.off.as_ref().map(|off| format!("\n  OFF: {off}")).unwrap_or_default();
     format!("Rows {}; {against}{off}\n", rows.rows)
+}
+
+fn records(account: &Account) -> String {
+    let records = &account.records;
+    let Some(shared) = records.shared else {
+        return "Records: too little is known to tell how many were there before.\n".to_owned();
+    };
+    let by = out::cell(&records.columns.join(", "), WIDTH);
+    let before: Vec<String> = records.before.iter().map(|&it| percent(Some(it))).collect();
+    let before = if before.is_empty() { "nothing yet".to_owned() } else { before.join(", ") };
+    let strange = if records.is_strange {
+        "\n  STRANGE: none is known where many always were, so fewer may be missing"
+    } else {
+        ""
+    };
+    format!(
+        "Records, known by {by}: about {} are shared with the last good run; good runs before shared {before}, newest first{strange}\n",
+        percent(Some(shared))
+    )
 }
 
 fn columns(account: &Account) -> String {

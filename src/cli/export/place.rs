@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::export::{self, Choices, ExportError, Format, TableWriter, Writer};
+use crate::export::ExportError;
 
 /// Written at a time.
 const BUFFER: usize = 64 << 10;
@@ -19,6 +19,13 @@ pub enum Place {
     File(PathBuf),
     /// A pipe or a device, which must not be replaced by a file.
     Stream(PathBuf),
+}
+
+/// What can be written to.
+pub struct Target<'t> {
+    pub stream: Box<dyn Write + Send>,
+    /// Of the same file, empty so far; absent where it is none.
+    pub path: Option<&'t Path>,
 }
 
 impl Place {
@@ -39,21 +46,15 @@ impl Place {
         }
     }
 
-    pub fn write(
-        &self,
-        format: Format,
-        choices: Choices,
-        fill: &mut dyn FnMut(&mut dyn Writer) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
+    pub fn write(&self, write: impl FnOnce(Target<'_>) -> Result<(), ExportError>) -> Result<(), ExportError> {
         match self {
-            Place::Stdout => write_stream(io::stdout(), format, choices, fill),
-            Place::Stream(path) => write_stream(OpenOptions::new().write(true).open(path)?, format, choices, fill),
+            Place::Stdout => write(Target { stream: buffered(io::stdout()), path: None }),
+            Place::Stream(path) => {
+                write(Target { stream: buffered(OpenOptions::new().write(true).open(path)?), path: None })
+            }
             Place::File(path) => {
                 let draft = draft_beside(path)?;
-                match format {
-                    Format::Sqlite => finish(Box::new(TableWriter::create(draft.path(), choices)?), fill)?,
-                    _ => write_stream(draft.reopen()?, format, choices, fill)?,
-                }
+                write(Target { stream: buffered(draft.reopen()?), path: Some(draft.path()) })?;
                 draft.as_file().sync_all()?;
                 draft.persist(path).map_err(|error| error.error)?;
                 Ok(File::open(folder_of(path))?.sync_all()?)
@@ -72,23 +73,8 @@ impl Place {
     }
 }
 
-fn write_stream(
-    out: impl Write + Send + 'static,
-    format: Format,
-    choices: Choices,
-    fill: &mut dyn FnMut(&mut dyn Writer) -> Result<(), ExportError>,
-) -> Result<(), ExportError> {
-    let writer = export::writer(format, choices, BufWriter::with_capacity(BUFFER, out));
-    let writer = writer.ok_or_else(|| io::Error::other("an SQLite file cannot be a stream"))?;
-    finish(writer, fill)
-}
-
-fn finish(
-    mut writer: Box<dyn Writer>,
-    fill: &mut dyn FnMut(&mut dyn Writer) -> Result<(), ExportError>,
-) -> Result<(), ExportError> {
-    fill(&mut *writer)?;
-    writer.finish()
+fn buffered(out: impl Write + Send + 'static) -> Box<dyn Write + Send> {
+    Box::new(BufWriter::with_capacity(BUFFER, out))
 }
 
 /// In the same folder, so that it can be renamed; gone by itself when it does not come to that.

@@ -70,10 +70,10 @@ impl Sqlite {
         let mut rows = heading(&moment, &generation)?;
         rows.total = browse::count(&moment, &generation, browse)?;
         let (columns, number) = (&generation.columns, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
-        let part = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
-        let mut statement = moment.prepare(&format!("{part} LIMIT ?2 OFFSET ?3"))?;
-        let limits = params![browse::pattern(browse), number(browse.limit), number(browse.offset)];
-        let mut found = statement.query(limits)?;
+        let wanted = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
+        let mut statement = moment.prepare(&format!("{wanted} LIMIT ?2 OFFSET ?3"))?;
+        let pattern = browse::pattern(browse);
+        let mut found = statement.query(params![pattern, number(browse.limit), number(browse.offset)])?;
         let layout = Layout::of(&generation);
         while let Some(row) = found.next()? {
             layout.take(row, &mut rows)?;
@@ -153,7 +153,7 @@ fn each_part(
     Ok(())
 }
 
-/// Rows in the order of their pages, as [`Layout`] reads them, unless another condition and order are given.
+/// The rows of a condition in an order, and in that of their pages, as [`Layout`] reads them.
 fn select(generation: &Generation, condition: &str, order: &str) -> String {
     let separator = if generation.columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.

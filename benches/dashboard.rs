@@ -1,0 +1,153 @@
+//! How long the dashboard's pages take to be seen with many tasks and rows, against the same pages with ten: the browser's own
+//! first contentful paint, the median of some goes.
+//!
+//! cargo bench --bench dashboard
+
+#![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
+
+#[path = "../tests/it/web/browser.rs"]
+mod browser;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use chrono::Utc;
+use pieme::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
+use pieme::store::{RunStart, Store, Trigger};
+
+use browser::Browser;
+
+const GOES: usize = 15;
+const FEW: usize = 10;
+const MANY_TASKS: usize = 10_000;
+const MANY_ROWS: usize = 500_000;
+const BATCH: usize = 10_000;
+const PASSWORD: &str = "practice makes perfect";
+
+fn main() {
+    let few = measure(FEW, FEW);
+    let many = measure(MANY_TASKS, MANY_ROWS);
+    println!("first contentful paint, median of {GOES}, {FEW} tasks and rows against {MANY_TASKS} tasks and {MANY_ROWS} rows");
+    for ((page, few), (_, many)) in few.iter().zip(&many) {
+        println!("{page:<12} {few:6.0} ms {many:6.0} ms  {:.2} x", many / few);
+    }
+}
+
+/// Of each page: how long it took.
+fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    lay_out(folder.path(), tasks, rows);
+    let mut daemon = start(folder.path());
+    let url = wait_for_url(folder.path());
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    let pages = [
+        ("status", ""),
+        ("filter", "?q=task-7"),
+        ("rows", "task/large"),
+        ("rows, last", "task/large?page=9999999"),
+        ("runs", "task/large/runs"),
+        ("files", "task/large/files"),
+        ("changes", "task/large/changes"),
+        ("search", "search?q=word7"),
+    ];
+    let took = pages.map(|(name, path)| (name, median(&mut browser, &format!("{url}{path}"))));
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+    took.to_vec()
+}
+
+fn median(browser: &mut Browser, url: &str) -> f64 {
+    browser.goto(url);
+    let mut all: Vec<f64> = (0..GOES)
+        .map(|_| {
+            browser.goto(url);
+            let paint = "performance.getEntriesByName('first-contentful-paint')[0]";
+            browser.wait_for("it to be seen", paint);
+            browser.eval(&format!("{paint}.startTime")).as_f64().unwrap_or(f64::NAN)
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn lay_out(folder: &Path, tasks: usize, rows: usize) {
+    let config = "tasks = \"tasks\"\nstate = \"state\"\nweb = \"127.0.0.1:0\"\n";
+    fs::write(folder.join("config.toml"), config).expect("a scratch file");
+    fs::create_dir_all(folder.join("state")).expect("a scratch folder");
+    let mut store = Store::open(&folder.join("state/pieme.db")).expect("a new store");
+    for number in 0..tasks - 1 {
+        task(folder, &mut store, &format!("task-{number}"), FEW);
+    }
+    task(folder, &mut store, "large", rows);
+}
+
+/// A task that nothing is fetched for, with published rows.
+fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) {
+    let dir = folder.join("tasks").join(name);
+    fs::create_dir_all(&dir).expect("a scratch folder");
+    fs::write(dir.join("task.toml"), "url = \"https://shop.example/\"\nenabled = false\n").expect("a scratch file");
+    let (task, run) = (TaskName::new(name).expect("a name"), RunId::new());
+    store.remember_task(&task, None, Utc::now()).expect("our own store");
+    let start =
+        RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Person, started_at: Utc::now(), pid: None };
+    store.begin_run(&start).expect("a run");
+    let columns = ["name", "price", "text"].map(str::to_owned);
+    for first in (0..rows).step_by(BATCH) {
+        let row = |at: usize| {
+            let cells = [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
+            Row { cells: cells.map(Some).to_vec(), page: 1 }
+        };
+        let part: Vec<Row> = (first..rows.min(first + BATCH)).map(row).collect();
+        store.stage_rows(run, &task, &columns, &[], &part, Utc::now()).expect("rows");
+    }
+    let verdict = Verdict {
+        outcome: Outcome::Published(Publication::Changed),
+        rows: rows as u64,
+        pages: 1,
+        similarity: Some(1.0),
+        ..Verdict::failed(Failure::Internal, "")
+    };
+    store.end_run(run, &verdict, Utc::now()).expect("an end");
+}
+
+fn start(folder: &Path) -> Child {
+    let mut password = Command::new(env!("CARGO_BIN_EXE_pieme"))
+        .arg("--config")
+        .arg(folder.join("config.toml"))
+        .args(["web", "password"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("pieme starts");
+    password.stdin.take().expect("stdin is piped").write_all(PASSWORD.as_bytes()).expect("it reads");
+    assert!(password.wait().expect("it ends").success());
+    Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+        .arg("--config")
+        .arg(folder.join("config.toml"))
+        .env("RUST_LOG", "warn")
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("the daemon starts")
+}
+
+fn wait_for_url(folder: &Path) -> String {
+    for _ in 0..2_400 {
+        if let Ok(url) = fs::read_to_string(folder.join("state/web-url")) {
+            return url.trim().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the dashboard was not there within four minutes");
+}
+
+fn log_in(browser: &mut Browser, url: &str) {
+    browser.goto(&format!("{url}log-in"));
+    browser.fill("#password", PASSWORD);
+    browser.eval("window.isOld = true");
+    browser.press("Enter", 13);
+    browser.wait_for_load("the status page");
+}

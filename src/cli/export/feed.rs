@@ -1,0 +1,100 @@
+//! What changed in tasks, as items of a feed: one a record, or one for a change whose records are not listed.
+
+use url::Url;
+
+use crate::config::Config;
+use crate::export::feed::{Head, Item};
+use crate::model::TaskName;
+use crate::store::{Cell, CellChange, Change, RecordChange, Store, StoreError, What};
+
+/// Changes of a task that are looked at; each has at least one item.
+const CHANGES: u32 = 200;
+
+/// The newest items of all tasks together.
+pub fn of(config: &Config, store: &Store, tasks: &[TaskName], most: u32) -> Result<(Head, Vec<Item>), StoreError> {
+    let mut items = Vec::new();
+    let mut updated = None;
+    for task in tasks {
+        let several = (tasks.len() > 1).then_some(task);
+        items.extend(items_of(store, task, several, most)?);
+        // A feed without items is as old as its rows.
+        let seen = store.published(task, 0, 0)?.map(|rows| rows.last_seen);
+        updated = updated.max(seen);
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item.at));
+    items.truncate(most as usize);
+    let folder = |task: &TaskName| crate::taskdir::read(&config.tasks.join(task.as_str())).ok();
+    let titles: Vec<String> = tasks
+        .iter()
+        .map(|task| folder(task).and_then(|it| it.task.title).unwrap_or_else(|| task.to_string()))
+        .collect();
+    let link = tasks.first().filter(|_| tasks.len() == 1).and_then(folder).and_then(|it| it.task.url);
+    let names: Vec<&str> = tasks.iter().map(TaskName::as_str).collect();
+    let updated = items.first().map(|item| item.at).or(updated).unwrap_or_default();
+    let head = Head {
+        title: titles.join(", "),
+        link: link.map(|url| url.to_string()),
+        id: format!("urn:pieme:{}", names.join("+")),
+        updated,
+    };
+    Ok((head, items))
+}
+
+fn items_of(store: &Store, task: &TaskName, several: Option<&TaskName>, most: u32) -> Result<Vec<Item>, StoreError> {
+    let before = several.map(|task| format!("{task}: ")).unwrap_or_default();
+    let mut items = Vec::new();
+    for change in store.changes(task, None, CHANGES)? {
+        let left = most.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        if left == 0 {
+            break;
+        }
+        let records = store.records_of(change.id, 0, left)?;
+        match records.is_empty() {
+            true => items.push(whole(&change, &before)),
+            false => items.extend(records.iter().map(|record| item(&change, record, &before))),
+        }
+    }
+    Ok(items)
+}
+
+/// A change whose records are not listed, or not compared yet.
+fn whole(change: &Change, before: &str) -> Item {
+    let counts = change.compared().map_or_else(|| "changed".to_owned(), |counts| counts.to_string());
+    let rows = format!("{} rows, {} before", change.rows_after, change.rows_before);
+    let why = change.unlisted.map(|why| why.sentence().to_owned());
+    Item {
+        id: format!("urn:uuid:{}", change.run),
+        title: format!("{before}{counts}"),
+        link: None,
+        at: change.at,
+        lines: [rows].into_iter().chain(why).collect(),
+    }
+}
+
+fn item(change: &Change, record: &RecordChange, before: &str) -> Item {
+    let line = |cell: &CellChange| {
+        let text = |cell: &Cell| cell.text.clone().unwrap_or_default();
+        match record.what {
+            What::Added => format!("{}: {}", cell.column, text(&cell.to)),
+            What::Removed => format!("{}: {}", cell.column, text(&cell.from)),
+            What::Changed => format!("{}: {} → {}", cell.column, text(&cell.from), text(&cell.to)),
+        }
+    };
+    let said = |cell: &CellChange| cell.to.text.is_some() || cell.from.text.is_some();
+    Item {
+        // The same in every store and for ever.
+        id: format!("urn:uuid:{}#{}", change.run, record.key),
+        title: format!("{before}{}: {}", record.what.word(), record.name),
+        link: record.cells.iter().find_map(link),
+        at: change.at,
+        lines: record.cells.iter().filter(|cell| said(cell)).map(line).collect(),
+    }
+}
+
+/// The first cell that is an address of the web.
+fn link(cell: &CellChange) -> Option<String> {
+    let is_web = |text: &&str| Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    let sides = [&cell.to, &cell.from];
+    let texts = sides.into_iter().flat_map(|side| [side.value.as_str(), side.text.as_deref()]).flatten();
+    texts.filter(is_web).map(str::to_owned).next()
+}
