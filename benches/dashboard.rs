@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
 #[path = "../tests/it/web/browser.rs"]
+#[allow(dead_code, reason = "the tests do more with it")]
 mod browser;
 
 use std::fs;
@@ -30,7 +31,9 @@ const PASSWORD: &str = "practice makes perfect";
 fn main() {
     let few = measure(FEW, FEW);
     let many = measure(MANY_TASKS, MANY_ROWS);
-    println!("first contentful paint, median of {GOES}, {FEW} tasks and rows against {MANY_TASKS} tasks and {MANY_ROWS} rows");
+    println!(
+        "first contentful paint, median of {GOES}, {FEW} tasks and rows against {MANY_TASKS} tasks and {MANY_ROWS} rows"
+    );
     for ((page, few), (_, many)) in few.iter().zip(&many) {
         println!("{page:<12} {few:6.0} ms {many:6.0} ms  {:.2} x", many / few);
     }
@@ -43,7 +46,7 @@ fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
     let mut daemon = start(folder.path());
     let url = wait_for_url(folder.path());
     let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    browser.log_in(&url, PASSWORD);
     let pages = [
         ("status", ""),
         ("filter", "?q=task-7"),
@@ -98,7 +101,8 @@ fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) {
     let columns = ["name", "price", "text"].map(str::to_owned);
     for first in (0..rows).step_by(BATCH) {
         let row = |at: usize| {
-            let cells = [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
+            let cells =
+                [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
             Row { cells: cells.map(Some).to_vec(), page: 1 }
         };
         let part: Vec<Row> = (first..rows.min(first + BATCH)).map(row).collect();
@@ -142,12 +146,4 @@ fn wait_for_url(folder: &Path) -> String {
         std::thread::sleep(Duration::from_millis(100));
     }
     panic!("the dashboard was not there within four minutes");
-}
-
-fn log_in(browser: &mut Browser, url: &str) {
-    browser.goto(&format!("{url}log-in"));
-    browser.fill("#password", PASSWORD);
-    browser.eval("window.isOld = true");
-    browser.press("Enter", 13);
-    browser.wait_for_load("the status page");
 }

@@ -14,6 +14,7 @@ use tokio::time::{Instant, interval};
 
 use crate::config::Config;
 use crate::practice::{self, Site};
+use crate::web::{ADDRESS_FILE, password};
 
 use super::{Complaint, Done, exit, out, settle, status};
 
@@ -84,6 +85,7 @@ async fn show(folder: &Path, port: u16, once: bool) -> Done {
     let site = start_site(port).await.map_err(failed)?;
     let config = lay_out(folder, site.port()).map_err(failed)?;
     let config = Config::load(&config)?;
+    password::set(&config, practice::PASSWORD).map_err(|error| Complaint::new(exit::FAILED, error.to_string()))?;
     let mut told_to_end = told_to_end().map_err(failed)?;
     let mut daemon = start_daemon(&config).map_err(failed)?;
     let shown = tokio::select! {
@@ -106,7 +108,7 @@ async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, 
     if once {
         return Ok(());
     }
-    explain(site, folder);
+    explain(site, config, folder);
     follow(config, daemon).await
 }
 
@@ -181,13 +183,15 @@ async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), Complaint
     }
 }
 
-fn explain(site: &Site, folder: &Path) {
+fn explain(site: &Site, config: &Config, folder: &Path) {
+    let dashboard = fs::read_to_string(config.state.join(ADDRESS_FILE)).unwrap_or_default();
     let config = folder.join("config.toml");
     // As it was typed: on a fresh clone `pieme` is not on the path.
     let pieme = std::env::args().next().unwrap_or_else(|| "pieme".to_owned());
     out::say(format!(
         "
 In another terminal (each task runs again within half a minute, or at once with `run`):
+Open the dashboard     {dashboard} in a browser; its password is {password}
 Look at the rows       {pieme} --config {config} records practice-shop
 Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
 See it noticed         {pieme} --config {config} run practice-shop; {pieme} --config {config} status
@@ -196,6 +200,8 @@ Query the rows         sqlite3 {db} 'SELECT * FROM \"practice-shop\" LIMIT 3'
 
 The table is shown again when it changes. Ctrl-C ends the demo.
 ",
+        dashboard = dashboard.trim(),
+        password = practice::PASSWORD,
         config = config.display(),
         url = site.url(),
         db = folder.join("state/pieme.db").display(),

@@ -6,6 +6,7 @@ use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use serde_json::json;
 
 use crate::config::Config;
+use crate::web::ADDRESS_FILE;
 use crate::web::password::{self, PasswordError};
 
 use super::{Complaint, Done, exit, out};
@@ -66,7 +67,7 @@ fn set(config: &Config, args: &Password) -> Done {
 
 /// Where the daemon says that it is, or will be.
 fn address(config: &Config) -> String {
-    let told = std::fs::read_to_string(config.state.join(crate::web::ADDRESS_FILE)).ok();
+    let told = std::fs::read_to_string(config.state.join(ADDRESS_FILE)).ok();
     told.map_or_else(|| format!("http://{}/", config.web.at), |url| url.trim().to_owned())
 }
 

@@ -260,7 +260,7 @@ function header({ column, name }, next, place) {
   const tools = Object.assign(document.createElement("span"), { className: "tools" });
   const tool = (word, title, act) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: word, title });
-    button.setAttribute("aria-label", `${word} ${name || column}`);
+    button.setAttribute("aria-label", `${word} ${name || column}: ${title}`);
     button.addEventListener("click", act);
     tools.append(button);
   };

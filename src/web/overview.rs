@@ -63,6 +63,11 @@ impl Overview {
         Ok(lines)
     }
 
+    /// Something was done just now: whoever looks next sees it.
+    pub async fn forget(&self) {
+        *self.seen.lock().await = None;
+    }
+
     /// One task as it stands now.
     pub async fn line(&self, name: &TaskName) -> Result<Line, Trouble> {
         let lines = self.lines().await?;

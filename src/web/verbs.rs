@@ -68,7 +68,9 @@ async fn press(
 pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble> {
     let request = (verb.request)(task_name(name)?);
     tracing::info!(?request, "asked for at the dashboard");
-    match web.door.first_reply(request).await {
+    let reply = web.door.first_reply(request).await;
+    web.overview.forget().await;
+    match reply {
         Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),
         reply => Ok(reply),
     }

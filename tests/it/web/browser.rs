@@ -135,6 +135,16 @@ impl Browser {
         }
     }
 
+    /// By the form of the dashboard at this address.
+    pub fn log_in(&mut self, url: &str, password: &str) {
+        self.goto(&format!("{url}log-in"));
+        self.fill("#password", password);
+        self.eval("window.isOld = true");
+        self.press("Enter", 13);
+        self.wait_for_load("the status page");
+        assert_eq!(self.eval("location.pathname"), "/", "{}", self.text());
+    }
+
     pub fn text(&mut self) -> String {
         let order = json!({ "expression": "document.body.innerText", "returnByValue": true });
         self.call("Runtime.evaluate", order)["result"]["value"].as_str().unwrap_or_default().to_owned()
@@ -199,13 +209,14 @@ impl Browser {
         mouse("mouseReleased", to);
     }
 
-    /// The whole page as a PNG, at most so many pixels high.
-    pub fn picture(&mut self, most: f64) -> Vec<u8> {
+    /// The whole page as a PNG, at most so many pixels high. The window becomes as high: what is beyond it is not painted whole.
+    pub fn picture(&mut self, width: u32, most: u32) -> Vec<u8> {
         let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();
-        let height = size["height"].as_f64().unwrap_or(most).min(most);
-        let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1 });
-        let order = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        let answer = self.call("Page.captureScreenshot", order);
+        self.size(
+            width,
+            size["height"].as_u64().map_or(most, |height| u32::try_from(height).unwrap_or(most).min(most)),
+        );
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         base64::engine::general_purpose::STANDARD.decode(answer["data"].as_str().unwrap_or_default()).expect("base64")
     }
 }

@@ -12,11 +12,13 @@ use super::{Browser, log_in, open};
 
 const SHOP: &str = "practice-shop";
 /// Longer pages are cut in the pictures.
-const MOST_HEIGHT: f64 = 1_600.0;
+const MOST_HEIGHT: u32 = 1_600;
 
 /// Tasks in several states, with a redesign that has been noticed.
 fn set_the_scene() -> (Stage, String) {
     let (mut stage, page) = labelled();
+    page.say(&table(&NAMES[1..]));
+    stage.pieme(&["run", "hotels"]);
     page.say(&table(&NAMES[..5]));
     stage.pieme(&["run", "hotels"]);
     stage.drop_folder(SHOP);
@@ -41,6 +43,7 @@ fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
         ("status-none", "?q=nothing".to_owned()),
         ("rows", side("")),
         ("aside", "task/hotels/aside".to_owned()),
+        ("changes", "task/hotels/changes".to_owned()),
         ("runs", side("/runs")),
         ("run", side(&format!("/run/{run}"))),
         ("page", side(&format!("/run/{run}/page/1"))),
@@ -79,8 +82,8 @@ const TOO_WIDE: &str = "(() => { const width = document.documentElement.clientWi
 fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static str, String), wrong: &mut Vec<String>) {
     let screens = std::env::var_os("PIEME_SCREENS").map(PathBuf::from);
     for (width, height) in [(1280, 900), (390, 844)] {
-        browser.size(width, height);
         for scheme in ["light", "dark"] {
+            browser.size(width, height);
             browser.scheme(scheme);
             browser.goto(&format!("{url}{path}"));
             browser.wait_for(
@@ -96,7 +99,7 @@ fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static st
             if let Some(folder) = &screens {
                 let file = folder.join(format!("{name}-{width}-{scheme}.png"));
                 fs::create_dir_all(folder)
-                    .and_then(|()| fs::write(file, browser.picture(MOST_HEIGHT)))
+                    .and_then(|()| fs::write(file, browser.picture(width, MOST_HEIGHT)))
                     .expect("a picture");
             }
         }

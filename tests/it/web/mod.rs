@@ -39,10 +39,5 @@ fn set_password(stage: &Stage) {
 }
 
 fn log_in(browser: &mut Browser, url: &str) {
-    browser.goto(&format!("{url}log-in"));
-    browser.fill("#password", PASSWORD);
-    browser.eval("window.isOld = true");
-    browser.press("Enter", 13);
-    browser.wait_for_load("the status page");
-    assert_eq!(browser.eval("location.pathname"), "/", "{}", browser.text());
+    browser.log_in(url, PASSWORD);
 }
