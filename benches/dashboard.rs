@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
+#[allow(dead_code, reason = "the tests drive it in more ways")]
 #[path = "../tests/it/web/browser.rs"]
 mod browser;
 

@@ -192,6 +192,7 @@ Look at the rows       {pieme} --config {config} records practice-shop
 Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
 See it noticed         {pieme} --config {config} run practice-shop; {pieme} --config {config} status
 Mend it                {pieme} --config {config} label practice-shop
+All of it in a browser {pieme} --config {config} web password; then open the address that it says
 Query the rows         sqlite3 {db} 'SELECT * FROM \"practice-shop\" LIMIT 3'
 
 The table is shown again when it changes. Ctrl-C ends the demo.

@@ -8,6 +8,9 @@ use crate::store::{Store, StoreError};
 
 use super::keeper::Keeper;
 
+/// Fifty gigabytes of new texts; a task that wants more is left to its next publication.
+const MOST_STEPS: usize = 100_000;
+
 /// Tells the one who brings the index up to date, one task after the other.
 pub(super) struct Indexer {
     published: mpsc::UnboundedSender<TaskName>,
@@ -42,17 +45,22 @@ pub async fn follow_all(keeper: &Keeper) -> Result<(), StoreError> {
 }
 
 async fn follow(keeper: &Keeper, task: &TaskName) -> Result<(), StoreError> {
-    loop {
+    for _ in 0..MOST_STEPS {
         let task = task.clone();
         if keeper.ask(move |store| store.index(&task)).await?.is_done {
-            return Ok(());
+            break;
         }
     }
+    Ok(())
 }
 
 /// The same by whoever has the store in hand.
 pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
-    while !store.index(task)?.is_done {}
+    for _ in 0..MOST_STEPS {
+        if store.index(task)?.is_done {
+            break;
+        }
+    }
     Ok(())
 }
 

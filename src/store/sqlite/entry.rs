@@ -1,7 +1,8 @@
 //! Entries of the index of words: one for each record that is published, in `_words` what it says, in `_doc` which it is.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ErrorCode, params};
 
+use super::schema::INDEX;
 use super::{StoreError, digest};
 use crate::store::search::fold_into;
 
@@ -86,4 +87,26 @@ pub(super) fn remove(connection: &Connection, id: i64) -> Result<(), StoreError>
     connection.prepare_cached("DELETE FROM _words WHERE rowid = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM _doc WHERE id = ?1")?.execute([id])?;
     Ok(())
+}
+
+/// Makes the index anew, empty, if it is what is damaged; otherwise the damage is given back.
+pub(super) fn mend(connection: &Connection, damage: StoreError) -> Result<(), StoreError> {
+    let is_of_index = match &damage {
+        // A step writes to nothing else: FTS5 has lost sight of what it had written.
+        StoreError::Sql(error) => {
+            let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+            code == Some(ErrorCode::ConstraintViolation)
+        }
+        StoreError::Damaged(_) => {
+            let check = connection.execute("INSERT INTO _words (_words) VALUES ('integrity-check')", []);
+            matches!(check.map_err(StoreError::from), Err(StoreError::Damaged(_)))
+        }
+        _ => false,
+    };
+    if !is_of_index {
+        return Err(damage);
+    }
+    Ok(connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; DROP TABLE _words; DROP TABLE _doc; DROP TABLE _indexed; {INDEX} COMMIT"
+    ))?)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Keep, Owings, Sqlite, StoreError, index, schema, stored};
+use super::{Keep, Owings, Sqlite, StoreError, entry, schema, stored};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -94,7 +94,7 @@ impl Sqlite {
         if size <= FULL_CHECK_BYTES {
             if let Err(damage) = self.check("PRAGMA quick_check(1)") {
                 // The index can be made again; anything else that is damaged is found then.
-                index::mend(&self.connection, damage)?;
+                entry::mend(&self.connection, damage)?;
                 self.check("PRAGMA quick_check(1)")?;
             }
             return self.verify_published();

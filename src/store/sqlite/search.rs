@@ -54,7 +54,7 @@ impl Search for Sqlite {
 
     fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
         self.index_step(task).or_else(|error| {
-            index::mend(&self.connection, error)?;
+            entry::mend(&self.connection, error)?;
             Ok(Indexed::default())
         })
     }
