@@ -57,7 +57,11 @@ fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
         ("changes", "task/large/changes"),
         ("search", "search?q=word7"),
     ];
-    let took = pages.map(|(name, path)| (name, median(&mut browser, &format!("{url}{path}"))));
+    let took = pages.map(|(name, path)| {
+        let took = median(&mut browser, &format!("{url}{path}"));
+        println!("{tasks} tasks, {rows} rows: {name} {took:.0} ms");
+        (name, took)
+    });
     let _ = daemon.kill();
     let _ = daemon.wait();
     took.to_vec()

@@ -129,16 +129,32 @@ addEventListener("submit", (event) => {
   if (event.target.matches("form[data-filter]")) event.preventDefault();
 });
 
+// A browser opens six connections to a server and no more: only a page that is looked at holds one for its news.
 function live() {
+  let news;
   let later;
-  const news = new EventSource("/events");
-  news.addEventListener("changed", () => {
-    clearTimeout(later);
-    later = setTimeout(() => document.hidden || refresh(), 50);
+  const listen = () => {
+    if (news) return;
+    news = new EventSource("/events");
+    news.addEventListener("changed", () => {
+      clearTimeout(later);
+      later = setTimeout(() => refresh(), 50);
+    });
+    news.addEventListener("open", () => document.documentElement.dataset.live = "yes");
+    news.addEventListener("error", () => document.documentElement.dataset.live = "no");
+  };
+  const leave = () => {
+    news?.close();
+    news = null;
+  };
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return leave();
+    listen();
+    refresh();
   });
-  news.addEventListener("open", () => document.documentElement.dataset.live = "yes");
-  news.addEventListener("error", () => document.documentElement.dataset.live = "no");
-  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", listen);
+  if (!document.hidden) listen();
   setInterval(() => speak(document), 15000);
 }
 
