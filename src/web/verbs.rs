@@ -69,7 +69,7 @@ pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble>
     let request = (verb.request)(task_name(name)?);
     tracing::info!(?request, "asked for at the dashboard");
     let reply = web.door.first_reply(request).await;
-    web.overview.forget().await;
+    web.overview.forget();
     match reply {
         Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),
         reply => Ok(reply),
