@@ -111,6 +111,7 @@ mod tests {
         ours.write_all(b"x").await.expect("an answer");
         assert!(ours.until.deadline() > ends);
         let (mut ours, mut theirs) = brief(Duration::ZERO);
+        ours.until.as_mut().await;
         theirs.write_all(b"late").await.expect("some bytes");
         assert_eq!(ours.read_exact(&mut buffer).await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
         assert_eq!(ours.write_all(b"x").await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));

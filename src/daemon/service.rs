@@ -256,7 +256,13 @@ impl Service {
                 self.rescan().await?;
                 self.asked_to_pause(task, false, replies).await?;
             }
-            Event::Request(Request::Resort { task, what }, replies) => self.asked_to_resort(task, what, replies),
+            Event::Request(Request::Resort { task, what }, replies) => {
+                if self.claim(&task).await? {
+                    self.asked_to_resort(task, what, replies);
+                } else {
+                    drop(replies.send(Reply::Refused { sentence: runs_elsewhere(&task) }));
+                }
+            }
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
@@ -332,7 +338,7 @@ impl Service {
             return refuse(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
         }
         if !self.claim(&name).await? {
-            return refuse(format!("`{name}` is running on another daemon of the fleet; try again when it is done"));
+            return refuse(runs_elsewhere(&name));
         }
         let _ = replies.send(Reply::Queued);
         self.listeners.entry(folder.name.clone()).or_default().push(replies);
@@ -482,6 +488,10 @@ impl Service {
             tell_systemd(&[NotifyState::Watchdog, NotifyState::Status(&format!("{running} running"))]);
         });
     }
+}
+
+fn runs_elsewhere(task: &TaskName) -> String {
+    format!("`{task}` is running on another daemon of the fleet; try again when it is done")
 }
 
 fn tell_systemd(states: &[NotifyState<'_>]) {

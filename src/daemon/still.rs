@@ -27,8 +27,9 @@ const AT_ONCE: usize = 4;
 
 /// Has pages studied, each question in a process of its own.
 ///
-/// Measured on the practice shop: an answer takes as long as learning does, and the process itself some ten milliseconds of it, so
-/// that none is kept from one question to the next.
+/// None is kept from one question to the next: on the practice shop (debug build, busy machine) the page is there 33 ms after it was
+/// asked for, process, seal, parsing and all, and the learning that follows takes 140 to 310 ms more. What a living process would save is
+/// not noticed, and there is no state to lose or to bound.
 #[derive(Clone)]
 pub struct Scholar {
     runner: Runner,

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 
-use super::{Aside, Ending, Resort, Rows, RunStart, Runs, Staging, StoreError, Trigger};
+use super::{Aside, Begun, Ending, Resort, Rows, RunStart, Runs, Staging, StoreError, Trigger};
 use crate::model::{Figures, Outcome, Publication, Row, RunId, TaskName, Verdict};
 
 /// Rows that are copied at a time.
@@ -54,7 +54,10 @@ fn publish_again<S: Generations + Runs + Staging + Ending>(
     let Some(from) = store.newest_in(task, state)? else { return Ok(None) };
     let run = RunId::new();
     let trigger = Trigger::Person;
-    store.begin_run(&RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None })?;
+    let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };
+    if store.begin_run(&start)? != Begun::Started {
+        return Err(StoreError::Busy("the task is another daemon's; ask that one".into()));
+    }
     let mut copied = 0;
     loop {
         let rows = store.rows_in(from, state, CHUNK, copied)?;

@@ -82,7 +82,9 @@ pub trait Runs {
     fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError>;
 
     /// The last runs of a task that have ended, newest first.
-    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
+    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
+    }
 
     /// The last runs of a task that were published, newest first, however many others came since.
     fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
@@ -106,7 +108,9 @@ pub trait Staging {
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        self.stage_values(run, task, (columns, &[]), key, rows, now)
+    }
 
     /// As [`stage_rows`](Staging::stage_rows), of rows with values: behind the cells of its texts a row has what they mean.
     fn stage_values(

@@ -174,9 +174,14 @@ async fn run(web: &Shared, task: TaskName) -> Result<Json<Done>, Trouble> {
     Ok(Json(Done { next: next_after(web, &task).await?, task: task.to_string() }))
 }
 
-/// What the last labelling replaced comes back, with the rows that were published then.
 async fn undo(State(web): State<Shared>, Path(name): Path<String>) -> Result<Json<Done>, Trouble> {
     let task = task_name(&name)?;
+    roll_back(&web, &task).await?;
+    Ok(Json(Done { next: Some(format!("/label/{task}")), task: task.to_string() }))
+}
+
+/// The rows of before come back, and with them what the last labelling replaced.
+pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> {
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
         let task = task.clone();
@@ -188,8 +193,8 @@ async fn undo(State(web): State<Shared>, Path(name): Path<String>) -> Result<Jso
     }
     writing(move || supervise::undo(&folder)).await?;
     web.door.hint().await;
-    tracing::info!(%task, "the last label is undone at the dashboard");
-    Ok(Json(Done { next: Some(format!("/label/{task}")), task: task.to_string() }))
+    tracing::info!(%task, "rows and label of before are brought back at the dashboard");
+    Ok(back)
 }
 
 async fn writing<T: Send + 'static>(write: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Trouble> {

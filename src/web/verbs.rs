@@ -10,6 +10,7 @@ use crate::model::TaskName;
 use crate::store::Resort;
 
 use super::Shared;
+use super::label;
 use super::log_in::inside;
 use super::route::Route;
 use super::trouble::Trouble;
@@ -68,7 +69,11 @@ async fn press(
 pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble> {
     let request = (verb.request)(task_name(name)?);
     tracing::info!(?request, "asked for at the dashboard");
-    let reply = web.door.first_reply(request).await;
+    let reply = match request {
+        // What a label has changed in the folder goes back with its rows.
+        Request::Resort { task, what: Resort::RollBack } => label::roll_back(web, &task).await?,
+        request => web.door.first_reply(request).await,
+    };
     web.overview.forget();
     match reply {
         Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),

@@ -311,7 +311,7 @@ items = [it for it in root.iter() if name(it) in ('item', 'entry')]
 print(json.dumps([{name(part): part.text or part.get('href') for part in it} for it in items]))";
         python(program, &path)
     };
-    kept.publish_texts("t", columns, &[&["a", "1", "/a"], &["b <b>&\u{1b}\u{0}", "1", "https://example.org/b?x=1&y"]]);
+    kept.publish_texts("t", columns, &[&["a", "1", "/a"], &["b <b>&\u{1b}\u{2}", "1", "https://example.org/b?x=1&y"]]);
     assert_eq!(feed(&kept, "rss"), json!([]), "what was there at first is no news");
     kept.publish_texts("t", columns, &[&["a", "2", "/a"], &["c", "1", "https://example.org/c"]]);
     let rss = feed(&kept, "rss");

@@ -100,7 +100,7 @@ impl Fleet {
     fn write_task(&self, which: usize, task: &str, every: &str) {
         let folder = self.path(&format!("{}/tasks/{task}", NAMES[which]));
         fs::create_dir(&folder).expect("a task folder");
-        let url = self.site.url().join("/shop").expect("a path of the practice site");
+        let url = self.site.url().join("/products").expect("a path of the practice site");
         let text = format!(
             "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\nallow_private = true\ndelay = \"50ms\"\nretries = 0\n"
         );

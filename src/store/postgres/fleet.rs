@@ -123,7 +123,9 @@ impl Postgres {
 
     /// Records the runs of daemons that are gone as crash. First their number grows: what they still write is refused.
     fn bury(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-        let gone = format!("UPDATE _member m SET fence = fence + 1, home = '' WHERE NOT ({ALIVE}) AND home <> ''");
+        let gone = format!(
+            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0) WHERE NOT ({ALIVE}) AND until > to_timestamp(0)"
+        );
         self.session.execute(&gone, &[])?;
         // A person's run has a name that never comes again; a daemon's number must go on growing.
         let left = "DELETE FROM _member WHERE name LIKE 'pieme-run-%' AND until < now() - interval '1 day'";

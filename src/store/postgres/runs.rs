@@ -69,10 +69,6 @@ impl Runs for Postgres {
         Ok(())
     }
 
-    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
-        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
-    }
-
     fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
         Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
     }
@@ -151,11 +147,13 @@ pub(super) fn lock_open(session: &Session, member: Option<&Member>, run: RunId) 
 
 fn task_of_open(session: &Session, member: Option<&Member>, run: RunId, lock: &str) -> Result<TaskName, StoreError> {
     let sql = format!(
-        "SELECT r.task, r.ended IS NULL, r.owner IS NOT DISTINCT FROM $2, (SELECT fence FROM _member WHERE name = $2)
+        "SELECT r.task, r.ended IS NULL, r.owner IS NOT DISTINCT FROM $2 AND r.fence IS NOT DISTINCT FROM $3,
+             (SELECT fence FROM _member WHERE name = $2)
          FROM _runs r WHERE r.id = $1 {lock}"
     );
-    let row = session.row(&sql, &[&run.to_string(), &member.map(|it| &it.name)])?.ok_or(StoreError::NoSuchRun(run))?;
-    let is_late = !get::<bool>(&row, 2)? || get::<Option<i64>>(&row, 3)? != member.map(|it| it.fence);
+    let (name, fence) = (member.map(|it| &it.name), member.map(|it| it.fence));
+    let row = session.row(&sql, &[&run.to_string(), &name, &fence])?.ok_or(StoreError::NoSuchRun(run))?;
+    let is_late = !get::<bool>(&row, 2)? || get::<Option<i64>>(&row, 3)? != fence;
     match (is_late, get(&row, 1)?) {
         (true, _) => Err(StoreError::Late(run)),
         (false, false) => Err(StoreError::RunEnded(run)),

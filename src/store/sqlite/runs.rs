@@ -54,10 +54,6 @@ impl Runs for Sqlite {
         Ok(())
     }
 
-    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
-        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
-    }
-
     fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
         Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
     }

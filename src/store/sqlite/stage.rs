@@ -36,18 +36,6 @@ pub(super) struct Written {
 }
 
 impl Staging for Sqlite {
-    fn stage_rows(
-        &mut self,
-        run: RunId,
-        task: &TaskName,
-        columns: &[String],
-        key: &[String],
-        rows: &[Row],
-        now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        self.stage_values(run, task, (columns, &[]), key, rows, now)
-    }
-
     fn stage_values(
         &mut self,
         run: RunId,

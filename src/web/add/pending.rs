@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use crate::config::Config;
 use crate::daemon::keeper::Keeper;
@@ -19,7 +20,7 @@ use super::super::bench::Bench;
 use super::super::token;
 use super::super::trouble::Trouble;
 
-/// At the same time; the oldest that waits for a choice gives way.
+/// At the same time; the oldest gives way.
 const MOST: usize = 8;
 /// Whoever has not chosen by then begins anew.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -47,8 +48,8 @@ pub struct Pending {
     stage: Mutex<Stage>,
     /// Gone once the task is made. Its files go with it.
     draft: Mutex<Option<Draft>>,
-    /// Ends the run when nobody waits for it any more.
-    _stop: watch::Sender<bool>,
+    /// Ends its run when nobody waits for it any more.
+    stop: watch::Sender<bool>,
 }
 
 impl Adding {
@@ -68,31 +69,41 @@ impl Adding {
             began: Instant::now(),
             stage: Mutex::new(Stage::Fetching(Vec::new())),
             draft: Mutex::new(Some(draft)),
-            _stop: stop,
+            stop,
         });
         let id = token::name();
         self.put(id.clone(), Arc::clone(&pending));
         tokio::spawn(async move { pending.run(runner, stopped).await });
+        let (adding, forgotten) = (self.clone(), id.clone());
+        tokio::spawn(async move {
+            sleep(LONGEST).await;
+            adding.forget(&forgotten);
+        });
         Ok(id)
     }
 
     pub fn get(&self, id: &str) -> Result<Arc<Pending>, Trouble> {
-        let found = self.lock().get(id).filter(|it| it.began.elapsed() < LONGEST).cloned();
+        let found = self.lock().get(id).cloned();
         found.ok_or_else(|| Trouble::Refused("this address was given too long ago; add it again".to_owned()))
     }
 
     pub fn forget(&self, id: &str) {
-        self.lock().remove(id);
+        if let Some(pending) = self.lock().remove(id) {
+            pending.stop.send_replace(true);
+        }
     }
 
     fn put(&self, id: String, pending: Arc<Pending>) {
-        let mut all = self.lock();
-        all.retain(|_, it| it.began.elapsed() < LONGEST);
-        while all.len() >= MOST {
-            let oldest = all.iter().min_by_key(|(_, it)| it.began).map(|(id, _)| id.clone());
-            oldest.and_then(|id| all.remove(&id));
+        let oldest =
+            |all: &BTreeMap<String, Arc<Pending>>| all.iter().min_by_key(|(_, it)| it.began).map(|(id, _)| id.clone());
+        let too_many = {
+            let all = self.lock();
+            (all.len() >= MOST).then(|| oldest(&all)).flatten()
+        };
+        if let Some(id) = too_many {
+            self.forget(&id);
         }
-        all.insert(id, pending);
+        self.lock().insert(id, pending);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Pending>>> {

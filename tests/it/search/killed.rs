@@ -41,7 +41,8 @@ fn kill_9_between_and_within_steps_leaves_an_index_that_ends_up_right() {
         }
         cut_short += usize::from(!kept.store.unindexed().expect("tasks").is_empty());
         while !kept.store.index(&name("t")).expect("a step").is_done {}
-        kept.store.quick_check().expect("a sound database");
+        // By who comes new: FTS5 checks an open connection by what that one remembers of the index, which others have changed.
+        Store::open_reader(&kept.path("state/pieme.db")).and_then(|it| it.quick_check()).expect("a sound database");
         let total = |typed: &str| {
             let query = Query::parse(typed, None).expect("a word");
             let wanted = Wanted { query, tasks: Vec::new(), limit: 3, offset: 0 };
