@@ -92,13 +92,14 @@ fn lay_out(folder: &Path, tasks: usize, rows: usize) {
     task(folder, &mut store, "large", rows);
 }
 
-/// A task that nothing is fetched for, with published rows.
+/// A task that is paused, so that nothing is fetched for it, with published rows.
 fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) {
     let dir = folder.join("tasks").join(name);
     fs::create_dir_all(&dir).expect("a scratch folder");
-    fs::write(dir.join("task.toml"), "url = \"https://shop.example/\"\nenabled = false\n").expect("a scratch file");
+    fs::write(dir.join("task.toml"), "url = \"https://shop.example/\"\n").expect("a scratch file");
     let (task, run) = (TaskName::new(name).expect("a name"), RunId::new());
     store.remember_task(&task, None, Utc::now()).expect("our own store");
+    store.set_paused(&task, true).expect("our own store");
     let start =
         RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Person, started_at: Utc::now(), pid: None };
     store.begin_run(&start).expect("a run");

@@ -76,7 +76,7 @@ async fn watch_out(overview: Overview, news: watch::Sender<u64>) {
             last = None;
             continue;
         }
-        let Ok(lines) = overview.lines().await else { continue };
+        let Ok(lines) = overview.fresh().await else { continue };
         let look = look(&lines, overview.going().into_values().collect());
         if last.as_ref().is_some_and(|last| *last != look) || last.is_none() {
             news.send_modify(|number| *number += 1);

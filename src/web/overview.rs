@@ -1,11 +1,10 @@
 //! How every task stands, read once for all who look. What the clock alone changes is judged for each of them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Mutex;
 
 use crate::daemon::door::Door;
 use crate::daemon::progress::Progress;
@@ -18,54 +17,81 @@ use super::trouble::Trouble;
 
 /// While runs write, ten thousand tasks are not read more often than that.
 const FRESH: Duration = Duration::from_millis(500);
+/// Where reading takes longer than this, nobody waits for it who can be shown what was read a moment ago: news follow.
+const LONG: Duration = Duration::from_millis(50);
+const MOMENT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct Overview {
     reader: Reader,
     door: Door,
     seen: Arc<Mutex<Option<Seen>>>,
+    /// Held by who reads: the others take what it has read.
+    reading: Arc<tokio::sync::Mutex<()>>,
 }
 
+#[derive(Clone)]
 struct Seen {
     lines: Arc<Vec<Line>>,
     at: Instant,
+    took: Duration,
     /// How many jobs the store's thread had done before.
     change: u64,
 }
 
 impl Overview {
     pub fn new(reader: Reader, door: Door) -> Overview {
-        Overview { reader, door, seen: Arc::default() }
+        Overview { reader, door, seen: Arc::default(), reading: Arc::default() }
     }
 
     pub fn door(&self) -> &Door {
         &self.door
     }
 
-    /// All tasks as they were read last, by name; they may be half a second old.
+    /// All tasks, by name; where there are many, they may be some seconds old.
     pub async fn lines(&self) -> Result<Arc<Vec<Line>>, Trouble> {
-        let mut seen = self.seen.lock().await;
-        let change = *self.door.changes().borrow();
-        if let Some(seen) = seen.as_ref()
-            && (seen.change == change || seen.at.elapsed() < FRESH)
-        {
-            return Ok(Arc::clone(&seen.lines));
+        let seen = self.seen().clone();
+        match seen {
+            Some(seen) if seen.took > LONG && seen.at.elapsed() < MOMENT => {
+                if !self.is_fresh(&seen) {
+                    let overview = self.clone();
+                    tokio::spawn(async move { overview.fresh().await });
+                }
+                Ok(seen.lines)
+            }
+            _ => self.fresh().await,
         }
-        let at = Instant::now();
-        let now = Utc::now();
+    }
+
+    /// The same, half a second old at most.
+    pub async fn fresh(&self) -> Result<Arc<Vec<Line>>, Trouble> {
+        let _reading = self.reading.lock().await;
+        let seen = self.seen().clone();
+        if let Some(seen) = seen.filter(|seen| self.is_fresh(seen)) {
+            return Ok(seen.lines);
+        }
+        let (at, change, now) = (Instant::now(), *self.door.changes().borrow(), Utc::now());
         let read = self.reader.work(move |store, config| {
             let known = |row| Known { is_disabled: lines::is_disabled(config, &row), row, tags: None };
             let rows = store.tasks()?.into_iter().filter(|row| !row.removed);
             Ok(rows.map(|row| lines::line(known(row), true, now)).collect::<Vec<Line>>())
         });
         let lines = Arc::new(read.await?);
-        *seen = Some(Seen { lines: Arc::clone(&lines), at, change });
+        *self.seen() = Some(Seen { lines: Arc::clone(&lines), at, took: at.elapsed(), change });
         Ok(lines)
     }
 
+    fn is_fresh(&self, seen: &Seen) -> bool {
+        seen.change == *self.door.changes().borrow() || seen.at.elapsed() < FRESH.max(seen.took)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Something was done just now: whoever looks next sees it.
-    pub async fn forget(&self) {
-        *self.seen.lock().await = None;
+    pub fn forget(&self) {
+        *self.seen() = None;
     }
 
     /// One task as it stands now.

@@ -74,7 +74,7 @@ pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble>
         Request::Resort { task, what: Resort::RollBack } => label::roll_back(web, &task).await?,
         request => web.door.first_reply(request).await,
     };
-    web.overview.forget().await;
+    web.overview.forget();
     match reply {
         Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),
         reply => Ok(reply),
