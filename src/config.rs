@@ -329,7 +329,10 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
             .problem_at_key(&["alert", "signed_with"], "a key does not stand in config.toml")
             .hint("write signed_with = \"${secret:hooks}\" and put it into the file secrets/hooks (mode 0600)"));
     }
-    file.smtp.check().map_err(|(key, why, hint)| source.problem_at_key(&["smtp", key], why).hint(hint))
+    file.smtp.check().map_err(|(key, why, hint)| {
+        let problem = source.problem_at_key(&["smtp", key], why).hint(hint);
+        if key == "password" { problem.unquoted() } else { problem }
+    })
 }
 
 /// The address of a database, with the secrets that it names.
@@ -345,6 +348,7 @@ fn postgres(source: &Source, text: &str, folder: &Path) -> Result<PostgresAddres
     }
     PostgresAddress::new(text, &filled).map_err(|error| match error {
         AddressError::Password => problem("a password does not stand in config.toml".to_owned())
+            .unquoted()
             .hint("write postgres://user:${secret:db}@host/database and put it into the file secrets/db (mode 0600)"),
         error => problem(error.to_string()).hint("it looks like postgres://user@host/database"),
     })
@@ -431,8 +435,6 @@ mod tests {
             (
                 "[smtp]\nhost = \"mail\"\nfrom = \"a@b.org\"\nusername = \"a\"\npassword = \"hunter2\"\n",
                 ":5:12: a password does not stand in config.toml
-  5 | password = \"hunter2\"
-    |            ^^^^^^^^^
   write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)",
             ),
         ] {
@@ -460,7 +462,8 @@ mod tests {
         assert!(!format!("{config:?} {}", config.store).contains("s3"), "{config:?}");
         fs::write(&file, "store = 'postgres://me:hunter2@db.test/rows'\n").expect("a scratch file");
         let plain = Config::load(&file).expect_err("a password in the file").to_string();
-        assert!(plain.contains("a password does not stand in config.toml"), "{plain}");
+        assert!(plain.contains(":1:9: a password does not stand in config.toml"), "{plain}");
+        assert!(!plain.contains("hunter2"), "not even where it is wrong: {plain}");
     }
 
     #[test]

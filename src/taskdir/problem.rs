@@ -54,6 +54,11 @@ impl Problem {
         }
     }
 
+    /// Where it is, but not what stands there: a password, which must not come into a log.
+    pub fn unquoted(self) -> Problem {
+        Problem { snippet: None, ..self }
+    }
+
     pub fn hint(self, hint: impl Into<String>) -> Problem {
         Problem { hint: Some(hint.into()), ..self }
     }
