@@ -66,24 +66,9 @@ pub trait Backend:
 {
 }
 
-impl<T> Backend for T where
-    T: Runs
-        + Staging
-        + Ending
-        + Shown
-        + History
-        + Aside
-        + Search
-        + Tasks
-        + Letters
-        + Pages
-        + Care
-        + Collecting
-        + Fleet
-        + Folders
-        + Send
-{
-}
+impl Backend for sqlite::Sqlite {}
+
+impl Backend for postgres::Postgres {}
 
 /// The database, opened for writing or for reading.
 pub struct Store(Box<dyn Backend>);

@@ -10,7 +10,7 @@ use crate::model::{RunId, Verdict};
 const MOST: usize = 10_000;
 
 /// An end that waits.
-pub(super) struct Owed {
+struct Owed {
     run: RunId,
     verdict: Verdict,
     ended_at: DateTime<Utc>,
@@ -18,7 +18,7 @@ pub(super) struct Owed {
 
 /// All ends that wait.
 #[derive(Default)]
-pub(super) struct Owings(Vec<Owed>);
+pub struct Owings(Vec<Owed>);
 
 impl Owings {
     pub fn owe(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {

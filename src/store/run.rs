@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
+use super::owed::Owings;
 use crate::model::{PastRun, Row, RunId, TaskName, ValueColumn, Verdict};
 
 /// Why a run was begun.
@@ -142,8 +143,24 @@ pub trait Ending {
     fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError>;
 
     /// Ends a run that failed, now or as soon as the store can be written to. Its rows are dropped either way.
-    fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>);
+    fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
+        self.forget_staged(run);
+        self.owings().owe(run, verdict, now);
+        // What cannot be written now waits.
+        let _ = self.end_owed();
+    }
 
     /// Writes down the ends that wait.
-    fn end_owed(&mut self) -> Result<(), StoreError>;
+    fn end_owed(&mut self) -> Result<(), StoreError> {
+        let mut owed = std::mem::take(self.owings());
+        let written = owed.write(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
+        *self.owings() = owed;
+        written
+    }
+
+    /// The ends that wait.
+    fn owings(&mut self) -> &mut Owings;
+
+    /// Rows of a run that will not be published.
+    fn forget_staged(&mut self, run: RunId);
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::session::get;
 use super::settle::{Fate, Generation, believe, fate};
 use super::stage::Staged;
-use super::{Postgres, Session, StoreError, changes, generation, runs, shape, stamp, trace, view};
+use super::{Owings, Postgres, Session, StoreError, changes, generation, runs, shape, stamp, trace, view};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{Ending, Runs};
 
@@ -38,18 +38,12 @@ impl Ending for Postgres {
         Ok(open)
     }
 
-    fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
-        self.staged.remove(&run);
-        self.owed.owe(run, verdict, now);
-        // What cannot be written now waits.
-        let _ = self.end_owed();
+    fn owings(&mut self) -> &mut Owings {
+        &mut self.owed
     }
 
-    fn end_owed(&mut self) -> Result<(), StoreError> {
-        let mut owed = std::mem::take(&mut self.owed);
-        let written = owed.write(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
-        self.owed = owed;
-        written
+    fn forget_staged(&mut self, run: RunId) {
+        self.staged.remove(&run);
     }
 }
 

@@ -7,7 +7,7 @@ use super::generation;
 use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
 use super::settle::{Fate, Generation, believe, fate};
 use super::stage::Staged;
-use super::{Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
+use super::{Owings, Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::Ending;
 
@@ -44,18 +44,12 @@ impl Ending for Sqlite {
         Ok(open)
     }
 
-    fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
-        self.staged.remove(&run);
-        self.owed.owe(run, verdict, now);
-        // What cannot be written now waits.
-        let _ = self.end_owed();
+    fn owings(&mut self) -> &mut Owings {
+        &mut self.owed
     }
 
-    fn end_owed(&mut self) -> Result<(), StoreError> {
-        let mut owed = std::mem::take(&mut self.owed);
-        let written = owed.write(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
-        self.owed = owed;
-        written
+    fn forget_staged(&mut self, run: RunId) {
+        self.staged.remove(&run);
     }
 }
 
