@@ -2,6 +2,7 @@
 
 mod place;
 pub mod secrets;
+pub mod store;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::alert::{Settings, Smtp};
-use crate::model::{AddressError, PostgresAddress, Span, StoreAddress};
+use crate::model::{Span, StoreAddress};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
+use store::StoreTextError;
 
 pub use place::Place;
 
@@ -153,8 +155,7 @@ impl Config {
         let secrets = folder.join(&file.secrets);
         let store = match &file.store {
             None => StoreAddress::Sqlite(state.join("pieme.db")),
-            Some(text) if StoreAddress::is_postgres(text) => StoreAddress::Postgres(postgres(&source, text, &secrets)?),
-            Some(path) => StoreAddress::Sqlite(folder.join(path)),
+            Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
         Ok(Config {
             tasks: folder.join(&file.tasks),
@@ -287,15 +288,6 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 fn check(source: &Source, file: &File) -> Result<(), Problem> {
-    if let Some(store) = &file.store
-        && !StoreAddress::is_postgres(store)
-        && let Some((scheme, _)) = store.split_once("://")
-    {
-        let message = format!("a store at {scheme}:// is not known; it is a file of SQLite or a PostgreSQL database");
-        return Err(source
-            .problem_at_key(&["store"], message)
-            .hint("write store = \"state/pieme.db\" or store = \"postgres://user@host/database\""));
-    }
     let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
     if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
         return Err(
@@ -335,23 +327,14 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
     })
 }
 
-/// The address of a database, with the secrets that it names.
-fn postgres(source: &Source, text: &str, folder: &Path) -> Result<PostgresAddress, Problem> {
-    let problem = |why: String| source.problem_at_key(&["store"], why);
-    let mut filled = text.to_owned();
-    for name in secrets::in_text(text) {
-        let missing = || secrets::SecretError::Missing { name: name.clone(), file: folder.join(&name) };
-        let found = secrets::lookup_at(folder, &name).and_then(|found| found.ok_or_else(missing));
-        let value = found.map_err(|error| problem(error.to_string()))?;
-        let value = percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
-        filled = filled.replace(&format!("${{secret:{name}}}"), &value.to_string());
+/// Says what is wrong with the store's address where it stands.
+fn store_problem(source: &Source, error: &StoreTextError) -> Problem {
+    let problem = source.problem_at_key(&["store"], error.to_string());
+    let problem = if matches!(error, StoreTextError::Password) { problem.unquoted() } else { problem };
+    match error.hint() {
+        Some(hint) => problem.hint(hint),
+        None => problem,
     }
-    PostgresAddress::new(text, &filled).map_err(|error| match error {
-        AddressError::Password => problem("a password does not stand in config.toml".to_owned())
-            .unquoted()
-            .hint("write postgres://user:${secret:db}@host/database and put it into the file secrets/db (mode 0600)"),
-        error => problem(error.to_string()).hint("it looks like postgres://user@host/database"),
-    })
 }
 
 fn is_command(command: &[String]) -> bool {

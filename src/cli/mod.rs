@@ -20,6 +20,7 @@ mod history;
 mod label;
 mod learn;
 mod log;
+mod migrate_store;
 mod out;
 mod pager;
 mod pause;
@@ -102,6 +103,7 @@ enum Verb {
     Validate(validate::Args),
     Doctor(doctor::Args),
     Gc(gc::Args),
+    MigrateStore(migrate_store::Args),
     Learn(learn::Args),
     Extract(extract::Args),
     Replay(replay::Args),
@@ -140,6 +142,7 @@ pub fn main() -> ExitCode {
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
         Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
         Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
+        Verb::MigrateStore(args) => with_config(config, |it| migrate_store::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Replay(args) => replay::run(args),
@@ -171,7 +174,11 @@ impl Complaint {
 
 impl From<StoreError> for Complaint {
     fn from(error: StoreError) -> Complaint {
-        let code = if matches!(error, StoreError::Away { .. }) { exit::TEMPORARY } else { exit::FAILED };
+        let code = match &error {
+            StoreError::Occupied(_) => exit::USAGE,
+            error if error.is_passing() => exit::TEMPORARY,
+            _ => exit::FAILED,
+        };
         Complaint::new(code, error.to_string())
     }
 }

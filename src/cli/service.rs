@@ -7,7 +7,6 @@ use clap::Parser;
 
 use crate::config::Config;
 use crate::daemon::{self, DaemonError, log};
-use crate::store::StoreError;
 use crate::web;
 
 use super::{Complaint, Done, exit, settle};
@@ -44,7 +43,8 @@ fn run(args: Args) -> Done {
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     runtime.block_on(daemon::run(config, PathBuf::from(ITSELF), web::open)).map_err(|error| {
         let code = match &error {
-            DaemonError::Lock(_) | DaemonError::Store(StoreError::Busy(_) | StoreError::Away { .. }) => exit::TEMPORARY,
+            DaemonError::Lock(_) => exit::TEMPORARY,
+            DaemonError::Store(error) if error.is_passing() => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,
         };
         Complaint::new(code, error.to_string())

@@ -77,6 +77,29 @@ impl Folders {
         Ok(heads.into_values().filter(|head| head.removed).map(|head| head.task).collect())
     }
 
+    /// Brings tasks/ up to date from the store, which is only read. Answers with how many folders were new or changed.
+    pub fn fetch(&self, store: &Store) -> Result<usize, SyncError> {
+        let mut fetched = 0;
+        for FolderHead { task, removed, .. } in store.folders()? {
+            let (dir, known) = (self.tasks.join(task.as_str()), self.known.get(&task));
+            let here = dir.is_dir();
+            // One that was deleted here while nobody looked stays deleted.
+            if removed || (!here && known.is_some()) {
+                continue;
+            }
+            if !here {
+                share::make_folder(&dir)?;
+            }
+            let (local, there) = (read_all(&dir, &share::files(&dir)?)?, store.folder(&task)?);
+            let ours = match known {
+                Some(known) => changes(&local, known, true),
+                None => newer(&local, &there, false),
+            };
+            fetched += usize::from(take(&dir, &there, &local, &ours)?);
+        }
+        Ok(fetched)
+    }
+
     fn one(
         &mut self,
         store: &mut Store,
@@ -87,6 +110,8 @@ impl Folders {
     ) -> Result<(), SyncError> {
         let known = self.known.get(task).cloned();
         match (here, head) {
+            // A store that has never heard of it is another one than before.
+            (true, None) => self.compare(store, task, None, None),
             (true, head) => self.compare(store, task, known, head),
             (false, Some(head)) if head.removed => {
                 self.forget(task);
@@ -202,22 +227,22 @@ fn shared((path, file): (&String, &Local)) -> SharedFile {
     SharedFile { path: path.clone(), body: Some(file.body.clone()), changed_at: file.modified }
 }
 
-/// Takes what was changed there, except where it was changed here. task.toml comes last: until then the folder is no task.
+/// Takes what was changed there, except where it was changed here, and says whether that was anything. task.toml comes last:
+/// until then the folder is no task.
 fn take(
     dir: &Path,
     there: &[SharedFile],
     local: &BTreeMap<String, Local>,
     changed: &[SharedFile],
-) -> Result<(), FileError> {
+) -> Result<bool, FileError> {
     let mut wanted: Vec<&SharedFile> =
         there.iter().filter(|file| changed.iter().all(|ours| ours.path != file.path)).collect();
+    wanted.retain(|file| local.get(&file.path).map(|it| &it.body) != file.body.as_ref());
     wanted.sort_by_key(|file| file.path == TASK_FILE);
-    for file in wanted {
-        if local.get(&file.path).map(|it| &it.body) != file.body.as_ref() {
-            share::write_file(dir, &file.path, file.body.as_deref())?;
-        }
+    for file in &wanted {
+        share::write_file(dir, &file.path, file.body.as_deref())?;
     }
-    Ok(())
+    Ok(!wanted.is_empty())
 }
 
 fn digest(body: &[u8]) -> String {

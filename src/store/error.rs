@@ -39,6 +39,18 @@ pub enum StoreError {
     Busy(#[source] Cause),
     #[error("the database cannot be written to: its file, its folder or this connection is read-only")]
     ReadOnly(#[source] Cause),
+    #[error(
+        "{0} holds tasks already, and nothing was written to it: name a file that is not there yet, or a schema without \
+         tables (?schema=NAME)"
+    )]
+    Occupied(StoreAddress),
+    #[error(
+        "{0} is being copied into, or a copy was cut short: let `pieme migrate-store` go on, or run it again; what it \
+         copies is whole. Without its tables it is a new one"
+    )]
+    HalfCopied(StoreAddress),
+    #[error("{} at work on it: stop {} first (systemctl stop pieme-daemon)", they_are(.0), if .0.len() == 1 { "it" } else { "them" })]
+    AtWork(Vec<String>),
     #[error("the database at {at} cannot be reached ({why}); what it had published is as it was")]
     Away { at: PostgresAddress, why: String },
     #[error("the database at {at} lets us not in: {why}")]
@@ -63,7 +75,20 @@ pub enum StoreError {
     Sql(#[source] Cause),
 }
 
+fn they_are(daemons: &[String]) -> String {
+    match daemons {
+        [one] => format!("the daemon {one} is"),
+        several => format!("the daemons {} are", several.join(", ")),
+    }
+}
+
 impl StoreError {
+    /// Whether it may be over soon without anybody having changed anything here.
+    pub fn is_passing(&self) -> bool {
+        use StoreError::{AtWork, Away, Busy, HalfCopied};
+        matches!(self, Away { .. } | Busy(_) | AtWork(_) | HalfCopied(_))
+    }
+
     /// Names the file where the error alone does not.
     pub(super) fn at(self, path: &Path) -> StoreError {
         match self {

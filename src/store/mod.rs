@@ -26,6 +26,7 @@ mod batch;
 mod settle;
 mod owed;
 mod aside;
+mod copy;
 mod sqlite;
 mod postgres;
 
@@ -33,6 +34,7 @@ use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
 pub use care::{Care, Collected, Collecting, Keep};
+pub use copy::{Copied, Datum, Giving, Kept, Kind, Part, Record, Set, copy};
 pub use error::StoreError;
 pub use fleet::{Fleet, Look, Member};
 pub use folders::{FolderHead, Folders, SharedFile};
@@ -62,6 +64,7 @@ pub trait Backend:
     + Collecting
     + Fleet
     + Folders
+    + Giving
     + Send
 {
 }

@@ -8,6 +8,7 @@ mod stage;
 mod terminal;
 
 mod add;
+mod all_kept;
 mod alerts;
 mod apps;
 mod architecture;

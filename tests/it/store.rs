@@ -13,6 +13,7 @@ macro_rules! on_both {
 }
 
 mod aside;
+mod copy;
 mod damage;
 mod fleet;
 mod gc;

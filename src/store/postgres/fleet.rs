@@ -13,7 +13,7 @@ use crate::store::{Fleet, Look, Member};
 const LONGEST_ALONE: &str = "10 minutes";
 
 /// Whose lease runs, of `_member` under the name `m`.
-const ALIVE: &str = "m.until > now()";
+pub(super) const ALIVE: &str = "m.until > now()";
 
 impl Fleet for Postgres {
     fn join(&mut self, name: &str, home: &str, lease: Duration) -> Result<Option<Member>, StoreError> {
@@ -151,7 +151,7 @@ impl Postgres {
         Ok(buried)
     }
 
-    fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
+    pub(super) fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
         let row = self.session.row("SELECT now()", &[])?;
         row.map_or(Err(StoreError::Value("a server without a clock".to_owned())), |row| get(&row, 0))
     }

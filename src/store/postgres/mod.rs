@@ -30,11 +30,15 @@ mod aside;
 mod fleet;
 mod folders;
 mod verify;
+mod giving;
+mod taking;
 mod alive;
 
 use std::collections::HashMap;
 
 use session::Session;
+
+pub(super) use taking::Taker;
 
 use super::owed::Owings;
 use super::{Keep, Member, StoreError, compare, digest, names, record, settle, stamp, stored};

@@ -12,6 +12,7 @@ impl Postgres {
         schema::make(&session)?;
         schema::refuse_newer(&session)?;
         schema::migrate(&session)?;
+        schema::refuse_half(&session)?;
         Ok(Postgres::with(session))
     }
 
@@ -22,10 +23,11 @@ impl Postgres {
             return Err(StoreError::Missing(StoreAddress::Postgres(at.clone())));
         }
         schema::refuse_newer(&session)?;
+        schema::refuse_half(&session)?;
         Ok(Postgres::with(session))
     }
 
-    fn with(session: Session) -> Postgres {
+    pub(super) fn with(session: Session) -> Postgres {
         let (keep, boot) = (Keep::default(), stored::boot_id());
         Postgres { session, keep, member: None, staged: HashMap::new(), owed: Owings::default(), boot }
     }

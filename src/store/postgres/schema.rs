@@ -287,3 +287,18 @@ pub(super) fn refuse_newer(session: &Session) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+/// Refuses what another store is being copied into, or was when the copy was cut short.
+pub(super) fn refuse_half(session: &Session) -> Result<(), StoreError> {
+    match is_half_copied(session)? {
+        true => Err(StoreError::HalfCopied(StoreAddress::Postgres(session.at().clone()))),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn is_half_copied(session: &Session) -> Result<bool, StoreError> {
+    // Tables that were never brought up to date have no such mark.
+    let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = '_daemon'";
+    Ok(session.number(sql, &[&session.at().schema()])? > 0
+        && session.number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
+}

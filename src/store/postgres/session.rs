@@ -75,15 +75,14 @@ impl Session {
     /// Every row of an answer, however many there are, without keeping them.
     pub fn each(&self, sql: &str, mut take: impl FnMut(&Row) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let client = self.client()?;
-        block_on(async {
-            let none: [&(dyn ToSql + Sync); 0] = [];
-            let rows = client.query_raw(sql, none).await.map_err(|error| named(&error, &self.at))?;
-            futures_util::pin_mut!(rows);
-            while let Some(row) = rows.next().await {
-                take(&row.map_err(|error| named(&error, &self.at))?)?;
-            }
-            Ok(())
-        })
+        let none: [&(dyn ToSql + Sync); 0] = [];
+        let rows = block_on(client.query_raw(sql, none)).map_err(|error| named(&error, &self.at))?;
+        futures_util::pin_mut!(rows);
+        // Whoever takes a row may wait for another server meanwhile.
+        while let Some(row) = block_on(rows.next()) {
+            take(&row.map_err(|error| named(&error, &self.at))?)?;
+        }
+        Ok(())
     }
 
     /// One number of an answer that always has it.

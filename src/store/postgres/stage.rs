@@ -113,18 +113,8 @@ impl Staged {
         let mut text = String::new();
         for (n, record) in (written.rows + 1..).zip(self.batch.waiting()) {
             let seen = known.get(&record.key).copied().unwrap_or(record.seen);
-            let key = u128::from_be_bytes(record.key);
-            let seen = stamp::text_of_millis(seen);
-            // Writing to a string does not fail.
-            let _ = write!(text, "{}\t{n}\t\\\\x{key:032x}\t{seen}\t{}", written.generation, record.page);
-            for (kind, cell) in types.iter().zip(self.batch.cells(record)) {
-                text.push('\t');
-                match cell.and_then(|cell| kind.cell(cell)) {
-                    Some(cell) => escape(&cell, &mut text),
-                    None => text.push_str("\\N"),
-                }
-            }
-            text.push('\n');
+            let cells = types.iter().copied().zip(self.batch.cells(record));
+            push_row(&mut text, (written.generation, n), record.key, seen, record.page, cells);
         }
         text.into()
     }
@@ -167,13 +157,35 @@ fn first_seen(
     Ok(known)
 }
 
-fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
+pub(super) fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
     let names: String = (0..columns.len()).map(|at| format!(", {}", column(at))).collect();
     format!("COPY {} (_generation, _n, _key, _first_seen, _page{names}) FROM STDIN", quoted(&rows_table(table)))
 }
 
+/// A row as COPY reads it, under the number of its generation and its own.
+pub(super) fn push_row<'a>(
+    text: &mut String,
+    (generation, n): (i64, i64),
+    key: Key,
+    first_seen: i64,
+    page: u32,
+    cells: impl Iterator<Item = (Type, Option<&'a str>)>,
+) {
+    let (key, seen) = (u128::from_be_bytes(key), stamp::text_of_millis(first_seen));
+    // Writing to a string does not fail.
+    let _ = write!(text, "{generation}\t{n}\t\\\\x{key:032x}\t{seen}\t{page}");
+    for (kind, cell) in cells {
+        text.push('\t');
+        match cell.and_then(|cell| kind.cell(cell)) {
+            Some(cell) => escape(&cell, text),
+            None => text.push_str("\\N"),
+        }
+    }
+    text.push('\n');
+}
+
 /// In the text format of COPY a tab ends a cell, a line's end a row, and a backslash begins what is written otherwise.
-fn escape(cell: &str, text: &mut String) {
+pub(super) fn escape(cell: &str, text: &mut String) {
     for part in cell.split_inclusive(['\t', '\n', '\r', '\\']) {
         let Some(last) = part.chars().next_back().filter(|last| "\t\n\r\\".contains(*last)) else {
             text.push_str(part);

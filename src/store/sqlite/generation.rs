@@ -57,13 +57,18 @@ pub(super) fn create(
         )?
         .execute(params![task.as_str(), run.to_string(), Digest::default().to_bytes()])?;
     let generation = connection.last_insert_rowid();
+    connection.execute_batch(&table_sql(generation, columns))?;
+    Ok(generation)
+}
+
+/// The table of a generation's rows.
+pub(super) fn table_sql(generation: i64, columns: &[ColumnName]) -> String {
     let columns: String =
         columns.iter().map(|column| format!(", {} {}", quoted(&column.stored), column.affinity())).collect();
-    connection.execute_batch(&format!(
+    format!(
         "CREATE TABLE {} (_key BLOB NOT NULL, _first_seen TEXT NOT NULL, _page INTEGER NOT NULL{columns})",
         quoted(&rows_table(generation))
-    ))?;
-    Ok(generation)
+    )
 }
 
 pub(super) fn add_columns(connection: &Connection, generation: i64, columns: &[ColumnName]) -> Result<(), StoreError> {

@@ -28,6 +28,8 @@ mod rows;
 mod browse;
 mod aside;
 mod table_file;
+mod giving;
+mod taking;
 mod entry;
 mod index;
 mod search;
@@ -41,6 +43,7 @@ use super::{Keep, StoreError, compare, digest, names, record, settle, stamp, sto
 use crate::model::RunId;
 
 pub use table_file::{Affinity, Scalar, TableFile};
+pub(super) use taking::Taker;
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {

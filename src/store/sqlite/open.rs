@@ -24,7 +24,7 @@ const BOOKKEEPING: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"]
 /// Of a new database; one that is there keeps what it has. Every page is written to the log, read from it and written to the
 /// file, with two or four system calls: 500,000 rows cost a tenth less than with 4,096. Twice as much would save little
 /// more, and a small task has three pages to itself.
-const PAGE_BYTES: i64 = 8_192;
+pub(super) const PAGE_BYTES: i64 = 8_192;
 
 /// In kB, below zero as SQLite wants it.
 pub(super) const CACHE: i64 = -16_000;
@@ -57,9 +57,8 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
-        let home = Some(Home::of(path)?);
-        let (keep, boot, owed) = (Keep::default(), stored::boot_id(), Owings::default());
-        let mut store = Sqlite { connection, keep, staged: HashMap::new(), owed, indexing: None, home, boot };
+        let mut store = Sqlite::with(connection, Some(Home::of(path)?));
+        store.boot = stored::boot_id();
         store.look_through(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
@@ -76,9 +75,12 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
-        let keep = Keep::default();
-        let (staged, owed) = (HashMap::new(), Owings::default());
-        Ok(Sqlite { connection, keep, staged, owed, indexing: None, home: None, boot: None })
+        Ok(Sqlite::with(connection, None))
+    }
+
+    pub(super) fn with(connection: Connection, home: Option<Home>) -> Sqlite {
+        let (keep, staged, owed) = (Keep::default(), HashMap::new(), Owings::default());
+        Sqlite { connection, keep, staged, owed, indexing: None, home, boot: None }
     }
 
     /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
@@ -124,7 +126,7 @@ impl Home {
 }
 
 /// Whether there is a file to open; what only looks like a new start is an error.
-fn exists(path: &Path) -> Result<bool, StoreError> {
+pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() == 0 => Err(StoreError::Empty(path.to_owned())),
         Ok(meta) if !meta.is_file() => Err(StoreError::Foreign(path.into())),
@@ -142,7 +144,7 @@ fn exists(path: &Path) -> Result<bool, StoreError> {
 
 /// Makes the database under another name first: under its own there is never an empty or half-made one.
 fn create(path: &Path) -> Result<(), StoreError> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
     let new = beside(path, ".new");
     for left_over in [new.clone(), beside(&new, "-journal")] {
@@ -159,12 +161,16 @@ fn create(path: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| io_error(folder, source))
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(SETTINGS)?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(connection)
+}
+
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -173,6 +179,6 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn io_error(path: &Path, source: io::Error) -> StoreError {
+pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), source }
 }

@@ -206,7 +206,7 @@ fn confirm(
 }
 
 /// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`.
-fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
+pub(super) fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (quoted(task.as_str()), quoted(&rows_table(id)));
     let shown = view_columns(columns);
     let shown = shown.iter().map(|(at, name)| format!("{} AS {}, ", quoted(&columns[*at].stored), quoted(name)));
@@ -220,7 +220,7 @@ fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
     )
 }
 
-fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
     Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key, _first_seen)"))?)
 }

@@ -17,7 +17,7 @@ const DAY: i64 = 24 * 60;
 
 impl Scene {
     /// A run with a trace of two lines and a page of ten bytes.
-    fn go_with_traces(&mut self, outcome: Outcome, rows: &[&[&str]]) -> RunId {
+    pub(super) fn go_with_traces(&mut self, outcome: Outcome, rows: &[&[&str]]) -> RunId {
         let run = self.begin();
         let line = TraceLine { at: minute(1), step: 1, verb: "get".to_owned(), text: "x".to_owned() };
         self.store.trace(run, &[line.clone(), line]).expect("traced");

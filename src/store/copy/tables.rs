@@ -1,0 +1,160 @@
+//! Our own tables as both databases have them. What only one of them needs (leases, blocks of keys, the index of words) is not here.
+
+use chrono::{DateTime, Utc};
+
+use Kind::{Bool, Bytes, Int, Real, Text, Time};
+
+/// A table that is copied entry by entry.
+pub struct Kept {
+    pub name: &'static str,
+    pub columns: &'static [(&'static str, Kind)],
+    /// In which order, so that two copies of the same store are given alike.
+    pub order: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Int,
+    Real,
+    Bool,
+    Time,
+    Bytes,
+}
+
+/// A cell of such a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Datum {
+    Null,
+    Text(String),
+    Int(i64),
+    Real(f64),
+    Bool(bool),
+    Time(DateTime<Utc>),
+    Bytes(Vec<u8>),
+}
+
+impl Datum {
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Datum::Text(text) => text.len(),
+            Datum::Bytes(bytes) => bytes.len(),
+            Datum::Null | Datum::Int(_) | Datum::Real(_) | Datum::Bool(_) | Datum::Time(_) => size_of::<Datum>(),
+        }
+    }
+}
+
+/// What sets of rows refer to.
+pub(in crate::store) const BEFORE_ROWS: &[Kept] = &[
+    Kept {
+        name: "_task",
+        columns: &[
+            ("name", Text),
+            ("title", Text),
+            ("added_at", Time),
+            ("paused", Bool),
+            ("removed_at", Time),
+            ("next_due", Time),
+            ("problem", Text),
+            ("published", Int),
+            ("published_rows", Int),
+            ("previous_rows", Int),
+            ("last_run", Text),
+            ("last_slot", Time),
+            ("last_ok", Time),
+            ("fails", Int),
+            ("history", Int),
+        ],
+        order: "name",
+    },
+    Kept {
+        name: "_runs",
+        columns: &[
+            ("id", Text),
+            ("task", Text),
+            ("slot", Time),
+            ("trigger", Text),
+            ("started", Time),
+            ("ended", Time),
+            ("outcome", Text),
+            ("cause", Text),
+            ("sentence", Text),
+            ("similarity", Real),
+            ("rows", Int),
+            ("pages", Int),
+            ("provisional", Bool),
+            ("pid", Int),
+            ("boot", Text),
+            ("figures", Text),
+        ],
+        order: "id",
+    },
+];
+
+/// What refers to runs, and to itself.
+pub(in crate::store) const AFTER_ROWS: &[Kept] = &[
+    Kept {
+        name: "_trace",
+        columns: &[("run", Text), ("line", Int), ("at", Time), ("step", Int), ("verb", Text), ("text", Text)],
+        order: "run, line",
+    },
+    Kept {
+        name: "_pages",
+        columns: &[("run", Text), ("page", Int), ("task", Text), ("meta", Text), ("body", Bytes)],
+        order: "run, page",
+    },
+    Kept { name: "_watched", columns: &[("task", Text), ("wanted", Text), ("said", Text)], order: "task" },
+    Kept { name: "_alert", columns: &[("id", Text), ("task", Text), ("made_at", Time), ("notice", Text)], order: "id" },
+    Kept {
+        name: "_delivery",
+        columns: &[
+            ("alert", Text),
+            ("task", Text),
+            ("target", Text),
+            ("tries", Int),
+            ("next_try", Time),
+            ("delivered_at", Time),
+            ("trouble", Text),
+        ],
+        order: "alert, target",
+    },
+    Kept {
+        name: "_change",
+        columns: &[
+            ("id", Int),
+            ("task", Text),
+            ("run", Text),
+            ("at", Time),
+            ("rows_before", Int),
+            ("rows_after", Int),
+            ("added", Int),
+            ("changed", Int),
+            ("removed", Int),
+            ("unlisted", Text),
+        ],
+        order: "id",
+    },
+    Kept {
+        name: "_changed_record",
+        columns: &[
+            ("id", Int),
+            ("change", Int),
+            ("key", Bytes),
+            ("what", Text),
+            ("name", Text),
+            ("first_seen", Time),
+            ("cells", Text),
+        ],
+        order: "id",
+    },
+];
+
+/// Task folders, which only stores with several daemons have.
+pub(in crate::store) const FOLDERS: &[Kept] = &[
+    Kept { name: "_folder", columns: &[("task", Text), ("version", Int), ("removed", Bool)], order: "task" },
+    Kept {
+        name: "_file",
+        columns: &[("task", Text), ("path", Text), ("body", Bytes), ("changed_at", Time)],
+        order: "task, path",
+    },
+];
