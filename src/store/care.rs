@@ -11,7 +11,7 @@ use crate::model::{Span, TaskName};
 /// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
 pub(super) const RUNS_A_STEP: u32 = 200;
 
-/// Records of history that one step removes, on the same guess.
+/// Records of history after which a step has removed enough, on the same guess. One change has a hundred thousand at most.
 pub(super) const RECORDS_A_STEP: u32 = 5_000;
 
 /// How much is kept of what is not published.

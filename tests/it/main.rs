@@ -2,13 +2,13 @@
 
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
+mod all_kept;
 mod kept;
 mod postgres;
 mod stage;
 mod terminal;
 
 mod add;
-mod all_kept;
 mod alerts;
 mod apps;
 mod architecture;
@@ -22,6 +22,7 @@ mod fleet;
 mod hostile;
 mod induce;
 mod json;
+mod killed;
 mod manners;
 mod monitor;
 mod promises;

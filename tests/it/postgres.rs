@@ -150,6 +150,10 @@ pub struct Schema {
 }
 
 impl Schema {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn url(&self) -> String {
         let sign = if self.url.contains('?') { '&' } else { '?' };
         format!("{}{sign}schema={}", self.url, self.name)

@@ -149,18 +149,13 @@ fn prune_changes(
         steps += 1;
         let Some(row) = session.row(old, &[&task.as_str(), &oldest, &beyond])? else { break };
         let change: i64 = get(&row, 0)?;
-        // One publication may have changed a hundred thousand records: then the rest is left to the next step.
-        let most = if at_once == i64::MAX { i64::MAX } else { i64::from(RECORDS_A_STEP) };
-        let records = session.execute(
-            "DELETE FROM _changed_record WHERE id IN
-                 (SELECT id FROM _changed_record WHERE change = $1 ORDER BY id LIMIT $2)",
-            &[&change, &most],
-        )?;
-        removed += records;
-        if records >= most.unsigned_abs() {
+        // Whole, however many records it has: nobody sees a part of it.
+        for sql in ["DELETE FROM _changed_record WHERE change = $1", "DELETE FROM _change WHERE id = $1"] {
+            removed += session.execute(sql, &[&change])?;
+        }
+        if removed >= u64::from(RECORDS_A_STEP) && at_once != i64::MAX {
             break;
         }
-        removed += session.execute("DELETE FROM _change WHERE id = $1", &[&change])?;
     }
     Ok(removed)
 }

@@ -9,7 +9,7 @@
 mod power;
 mod vitals;
 mod slots;
-mod writer;
+pub mod writer;
 
 mod p01_p02_kill;
 mod p03_power_cut;

@@ -10,6 +10,7 @@ on_both! {
     old_runs_go_however_few_there_are_but_the_last_is_still_shown
     of_a_task_that_is_long_gone_the_published_rows_stay
     a_rule_without_end_keeps_everything
+    a_change_of_many_records_goes_whole
 }
 
 const FAILED: Outcome = Outcome::Failed(Failure::Http);
@@ -122,4 +123,24 @@ fn a_rule_without_end_keeps_everything(kind: Kind) {
     scene.store.set_keep(Keep { runs_for: ages, removed_for: ages, ..Keep::default() });
     scene.store.keep_history(&[(scene.task.clone(), ages)]).expect("kept");
     assert_eq!(scene.collect(minute(100_000 * DAY)), Collected::default());
+}
+
+fn a_change_of_many_records_goes_whole(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    let names: Vec<String> = (0..6_000).map(|n| format!("hotel {n}")).collect();
+    for price in ["1", "2"] {
+        let rows: Vec<[&str; 2]> = names.iter().map(|name| [name.as_str(), price]).collect();
+        scene.go(CHANGED, &rows.iter().map(<[&str; 2]>::as_slice).collect::<Vec<_>>());
+    }
+    let task = scene.task.clone();
+    scene.store.keep_history(&[(task.clone(), Span::seconds(1))]).expect("kept");
+    let (now, mut steps) = (scene.now(), 0);
+    while !scene.store.collect(&task, now).expect("a step").is_nothing() {
+        steps += 1;
+        for change in scene.store.changes(&task, None, 10).expect("changes") {
+            let listed = scene.store.records_of(change.id, 0, u32::MAX).expect("records").len();
+            assert_eq!(Some(listed as u64), change.counts.map(|it| it.all()), "after step {steps}");
+        }
+    }
+    assert!(steps > 0 && scene.store.changes(&task, None, 10).expect("changes").is_empty());
 }
