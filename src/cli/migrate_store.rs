@@ -10,7 +10,7 @@ use crate::config::{Config, store};
 use crate::daemon::folders::Folders;
 use crate::daemon::lock::StateLock;
 use crate::model::StoreAddress;
-use crate::store::{Copied, Store, copy};
+use crate::store::{Copied, Store, copy, nobody_at_work};
 
 use super::{Complaint, Done, exit, out};
 
@@ -60,6 +60,7 @@ pub fn run(config: &Config, args: Args) -> Done {
     // Nothing is made where nothing is: a reader's error says so.
     drop(Store::open_reader(&from)?);
     let source = Store::open(&from)?;
+    nobody_at_work(&source)?;
     if matches!((&from, &to), (StoreAddress::Postgres(_), StoreAddress::Sqlite(_))) {
         fetch_folders(config, &source)?;
     }

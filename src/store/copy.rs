@@ -136,7 +136,8 @@ pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&Copied)) -> 
     Ok(copied)
 }
 
-fn nobody_at_work(from: &Store) -> Result<(), StoreError> {
+/// Refuses a store that changes under somebody's hands.
+pub fn nobody_at_work(from: &Store) -> Result<(), StoreError> {
     let daemons = from.at_work()?;
     if daemons.is_empty() { Ok(()) } else { Err(StoreError::AtWork(daemons)) }
 }

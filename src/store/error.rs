@@ -40,8 +40,8 @@ pub enum StoreError {
     #[error("the database cannot be written to: its file, its folder or this connection is read-only")]
     ReadOnly(#[source] Cause),
     #[error(
-        "{0} holds tasks already, and nothing was written to it: name a file that is not there yet, or a schema without \
-         tables (?schema=NAME)"
+        "{0} is in use already, and nothing was written to it: name a file that is not there yet, or a schema without tasks \
+         (?schema=NAME)"
     )]
     Occupied(StoreAddress),
     #[error(

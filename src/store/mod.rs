@@ -34,7 +34,7 @@ use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
 pub use care::{Care, Collected, Collecting, Keep};
-pub use copy::{Copied, Datum, Giving, Kept, Kind, Part, Record, Set, copy};
+pub use copy::{Copied, Datum, Giving, Kept, Kind, Part, Record, Set, copy, nobody_at_work};
 pub use error::StoreError;
 pub use fleet::{Fleet, Look, Member};
 pub use folders::{FolderHead, Folders, SharedFile};

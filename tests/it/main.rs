@@ -24,6 +24,7 @@ mod induce;
 mod json;
 mod killed;
 mod manners;
+mod migrate_store;
 mod monitor;
 mod promises;
 mod redesign;

@@ -174,3 +174,39 @@ fn what_was_half_written_when_the_daemon_was_killed_is_made_whole() {
         }
     }
 }
+
+#[test]
+fn folders_that_another_store_knew_are_shared_with_a_new_one() {
+    let (_schema, mut a, _b) = pair();
+    a.write("hotels/task.toml", "url = 1");
+    a.sync();
+    let other = postgres::shared().schema();
+    a.store = Store::open(other.address()).expect("a new store");
+    a.restart();
+    a.sync();
+    let mut b = Side::new(&other);
+    b.sync();
+    assert_eq!(b.read("hotels/task.toml").as_deref(), Some("url = 1"));
+}
+
+#[test]
+fn what_is_fetched_comes_from_the_store_and_nothing_goes_there() {
+    let (schema, mut a, mut b) = pair();
+    a.write("hotels/task.toml", "url = 1");
+    a.write("flats/task.toml", "url = 2");
+    a.sync();
+    b.sync();
+    b.write("flats/task.toml", "url = 3");
+    b.write("only-here/task.toml", "url = 4");
+    a.write("hotels/task.toml", "url = 5");
+    a.write("new/task.toml", "url = 6");
+    a.sync();
+    let versions = || schema.psql("SELECT task, version FROM _folder ORDER BY task");
+    let before = versions();
+    b.restart();
+    assert_eq!(b.folders.fetch(&b.store).expect("fetched"), 2);
+    let found = ["hotels", "flats", "only-here", "new"].map(|task| b.read(&format!("{task}/task.toml")));
+    assert_eq!(found.map(|it| it.unwrap_or_default()), ["url = 5", "url = 3", "url = 4", "url = 6"]);
+    assert_eq!(versions(), before);
+    assert_eq!(b.folders.fetch(&b.store).expect("fetched"), 0);
+}
