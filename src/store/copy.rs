@@ -5,12 +5,13 @@
 //! who among the daemons has which task.
 
 mod tables;
+mod gather;
+mod sum;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::batch::storable;
-use super::digest::{self, Digest};
+use super::digest;
 use super::names::ColumnName;
 use super::postgres;
 use super::settle::Generation;
@@ -18,12 +19,10 @@ use super::sqlite;
 use super::{Store, StoreError};
 use crate::model::{StoreAddress, TaskName};
 
+pub(super) use gather::{give_entries, give_set};
+use sum::Sum;
 pub(super) use tables::{AFTER_ROWS, BEFORE_ROWS, FOLDERS};
 pub use tables::{Datum, Kept, Kind};
-
-/// A part is given when it has so many entries or bytes; whichever comes first.
-const PART_ENTRIES: usize = 2_000;
-const PART_BYTES: usize = 1 << 20;
 
 /// What is copied, in this order: tasks and runs; each set of rows, from its beginning to its end; what else is kept of them.
 pub enum Part<'a> {
@@ -63,6 +62,13 @@ impl Record {
 
     fn bytes(&self) -> usize {
         self.cells.iter().flatten().map(String::len).sum()
+    }
+}
+
+impl Set {
+    /// Whether anybody will ask for records of it by their keys.
+    pub(super) fn is_shown(&self) -> bool {
+        self.state == "published"
     }
 }
 
@@ -128,7 +134,8 @@ pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&Copied)) -> 
     from.give(&mut |part| {
         copied.count(&part);
         watch(&copied);
-        sum.pass_on(part, &mut |part| target.take(part))
+        sum.check(&part)?;
+        target.take(part)
     })?;
     // What somebody did meanwhile would be missing.
     nobody_at_work(from)?;
@@ -140,145 +147,4 @@ pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&Copied)) -> 
 pub fn nobody_at_work(from: &Store) -> Result<(), StoreError> {
     let daemons = from.at_work()?;
     if daemons.is_empty() { Ok(()) } else { Err(StoreError::AtWork(daemons)) }
-}
-
-/// What the records of a set come to, as they were and as they are passed on.
-#[derive(Default)]
-struct Sum {
-    rows: i64,
-    found: Digest,
-    passed: Digest,
-}
-
-impl Sum {
-    /// Passes a part on. A set that is not what was written down when it came is not copied, but said.
-    fn pass_on(&mut self, part: Part<'_>, take: Take<'_>) -> Result<(), StoreError> {
-        match part {
-            Part::Entries(..) => take(part),
-            Part::Set(_) => {
-                *self = Sum::default();
-                take(part)
-            }
-            Part::Records(set, records) => {
-                let columns = &set.generation.columns;
-                records.iter().for_each(|record| self.found.add(record.digest(columns)));
-                self.rows += i64::try_from(records.len()).unwrap_or(i64::MAX);
-                // A pieme of before kept characters that PostgreSQL has not.
-                let cleaned: Option<Vec<Record>> = records.iter().any(Record::has_nul).then(|| clean(records));
-                let passed = cleaned.as_deref().unwrap_or(records);
-                passed.iter().for_each(|record| self.passed.add(record.digest(columns)));
-                take(Part::Records(set, passed))
-            }
-            Part::Whole(set) => {
-                let generation = &set.generation;
-                if (self.rows, self.found) != (generation.rows, generation.digest) {
-                    let which = format!("the {} rows of {}", set.state, set.task);
-                    return Err(StoreError::Damaged(format!("{which} are not as they were written")));
-                }
-                take(Part::Whole(&set.with_digest(self.passed)))
-            }
-        }
-    }
-}
-
-impl Record {
-    fn has_nul(&self) -> bool {
-        self.cells.iter().flatten().any(|cell| cell.contains('\0'))
-    }
-}
-
-fn clean(records: &[Record]) -> Vec<Record> {
-    let clean = |cell: &Option<String>| cell.as_deref().map(|cell| storable(cell).into_owned());
-    let one = |it: &Record| Record {
-        key: it.key.clone(),
-        first_seen: it.first_seen,
-        page: it.page,
-        cells: it.cells.iter().map(clean).collect(),
-    };
-    records.iter().map(one).collect()
-}
-
-impl Set {
-    fn with_digest(&self, digest: Digest) -> Set {
-        let Generation { id, table, columns, key, rows, .. } = &self.generation;
-        let (columns, key) = (columns.clone(), key.clone());
-        Set {
-            generation: Generation { id: *id, table: *table, columns, key, rows: *rows, digest },
-            task: self.task.clone(),
-            run: self.run.clone(),
-            state: self.state.clone(),
-            last_seen: self.last_seen,
-        }
-    }
-
-    /// Whether anybody will ask for records of it by their keys.
-    pub(super) fn is_shown(&self) -> bool {
-        self.state == "published"
-    }
-}
-
-/// Gathers what is given until it is a part.
-pub(super) struct Gathered<T> {
-    pub items: Vec<T>,
-    bytes: usize,
-}
-
-impl<T> Gathered<T> {
-    pub fn new() -> Gathered<T> {
-        Gathered { items: Vec::new(), bytes: 0 }
-    }
-
-    fn add(
-        &mut self,
-        item: T,
-        bytes: usize,
-        give: impl FnOnce(&[T]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        self.items.push(item);
-        self.bytes += bytes;
-        if self.items.len() < PART_ENTRIES && self.bytes < PART_BYTES {
-            return Ok(());
-        }
-        self.rest(give)
-    }
-
-    /// What is left is a part too.
-    pub fn rest(&mut self, give: impl FnOnce(&[T]) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        if !self.items.is_empty() {
-            give(&self.items)?;
-        }
-        self.items.clear();
-        self.bytes = 0;
-        Ok(())
-    }
-}
-
-/// Gives the entries of a table that a database reads one by one.
-pub(super) fn give_entries(
-    table: &'static Kept,
-    take: Take<'_>,
-    each: impl FnOnce(&mut dyn FnMut(Vec<Datum>) -> Result<(), StoreError>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let mut gathered = Gathered::new();
-    each(&mut |entry| {
-        let bytes = entry.iter().map(Datum::bytes).sum();
-        gathered.add(entry, bytes, |entries| take(Part::Entries(table, entries)))
-    })?;
-    gathered.rest(|entries| take(Part::Entries(table, entries)))
-}
-
-/// Gives a set of rows that a database reads one by one.
-pub(super) fn give_set(
-    set: &Set,
-    take: Take<'_>,
-    each: impl FnOnce(&mut dyn FnMut(Record) -> Result<(), StoreError>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    take(Part::Set(set))?;
-    let mut gathered = Gathered::new();
-    each(&mut |record| {
-        let bytes = record.bytes();
-        gathered.add(record, bytes, |records| take(Part::Records(set, records)))
-    })?;
-    gathered.rest(|records| take(Part::Records(set, records)))?;
-    take(Part::Whole(set))
 }
