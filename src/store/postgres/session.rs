@@ -73,11 +73,15 @@ impl Session {
     }
 
     /// Every row of an answer, however many there are, without keeping them.
-    pub fn each(&self, sql: &str, mut take: impl FnMut(&Row) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn each(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+        mut take: impl FnMut(&Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let client = self.client()?;
         block_on(async {
-            let none: [&(dyn ToSql + Sync); 0] = [];
-            let rows = client.query_raw(sql, none).await.map_err(|error| named(&error, &self.at))?;
+            let rows = client.query_raw(sql, values.iter().copied()).await.map_err(|error| named(&error, &self.at))?;
             futures_util::pin_mut!(rows);
             while let Some(row) = rows.next().await {
                 take(&row.map_err(|error| named(&error, &self.at))?)?;
