@@ -43,7 +43,8 @@ fn rules(every: u32) -> [(&'static str, String); 6] {
     [
         (
             "a slot has two runs",
-            "(SELECT task, slot FROM _runs GROUP BY task, slot HAVING count(*) > 1) AS t".to_owned(),
+            "(SELECT task, slot FROM _runs WHERE slot IS NOT NULL GROUP BY task, slot HAVING count(*) > 1) AS t"
+                .to_owned(),
         ),
         (
             "a task ran twice at a time",
