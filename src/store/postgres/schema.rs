@@ -224,6 +224,27 @@ pub(super) const MIGRATIONS: &[&str] = &[
         digest bytea
     );
 ",
+    "
+    -- Where a record stands moves with every publication, and words are dear to move: they have a table of their own. What was indexed
+    -- is made again.
+    DROP TABLE _words;
+    DELETE FROM _indexed;
+    CREATE TABLE _entry (
+        task text NOT NULL REFERENCES _task (name),
+        digest bigint NOT NULL,
+        key bytea NOT NULL,
+        generation bigint NOT NULL,
+        n bigint NOT NULL,
+        PRIMARY KEY (task, digest)
+    );
+    CREATE TABLE _words (
+        task text NOT NULL,
+        digest bigint NOT NULL,
+        words tsvector NOT NULL,
+        PRIMARY KEY (task, digest)
+    );
+    CREATE INDEX _words_words ON _words USING gin (words);
+",
 ];
 
 /// The format this program writes.
