@@ -34,11 +34,12 @@ pub(in crate::store) trait Index {
 pub(in crate::store) fn answer(index: &impl Index, wanted: &Wanted, behind: u64) -> Result<Answer, StoreError> {
     let end = wanted.offset.saturating_add(wanted.limit);
     let mut most = end.saturating_add(1);
+    let (mut hits, mut total, mut looked_at) = (Vec::new(), 0, 0);
     loop {
         let found = index.entries(most)?;
         let is_all = (found.len() as u64) < most;
-        let (mut hits, mut total) = (Vec::new(), 0);
-        for entries in found.chunks(AT_ONCE) {
+        // Those that were looked at come first again: all looks are of one moment.
+        for entries in found.get(looked_at..).unwrap_or_default().chunks(AT_ONCE) {
             for hit in index.hits(entries)? {
                 if total >= wanted.offset && total < end {
                     hits.push(hit);
@@ -46,6 +47,7 @@ pub(in crate::store) fn answer(index: &impl Index, wanted: &Wanted, behind: u64)
                 total += 1;
             }
         }
+        looked_at = found.len();
         if is_all {
             return Ok(Answer { hits, total, is_more: false, behind });
         }
