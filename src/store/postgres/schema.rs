@@ -244,6 +244,15 @@ pub(super) const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (task, digest)
     );
     CREATE INDEX _words_words ON _words USING gin (words);
+
+    -- The column of what a function gives has a name of its own: not every database takes the table's for it.
+    DROP VIEW _history;
+    CREATE VIEW _history AS
+        SELECT c.task, c.at, r.what, r.name AS record, x.cell ->> 0 AS \"column\", x.cell ->> 1 AS \"before\",
+            x.cell ->> 2 AS \"after\", x.cell ->> 3 AS value_before, x.cell ->> 4 AS value_after, c.run
+        FROM _change c JOIN _changed_record r ON r.change = c.id
+            CROSS JOIN LATERAL jsonb_array_elements(r.cells::jsonb) AS x (cell)
+        WHERE c.added IS NOT NULL;
 ",
 ];
 

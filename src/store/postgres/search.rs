@@ -87,7 +87,7 @@ impl Index for Asked<'_> {
     fn entries(&self, most: u64) -> Result<Vec<Entry>, StoreError> {
         let sql = format!(
             "SELECT e.task, e.digest, e.key, e.n, w.rank, count(*) OVER () FROM (
-                 SELECT task, digest, ts_rank('{{1, 1, 1, 1}}', words, $1::text::tsquery)::double precision AS rank FROM _words
+                 SELECT task, digest, ts_rank('{{1, 1, 1, 1}}'::real[], words, $1::text::tsquery)::double precision AS rank FROM _words
                  WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {RANKED}) AS w
              JOIN _entry e ON e.task = w.task AND e.digest = w.digest ORDER BY w.rank DESC, e.task, e.n LIMIT $3"
         );
