@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::due;
 use crate::model::{Span, TaskName};
 use crate::store::{Seen, StoreError, TaskRow, Trigger};
-use crate::taskdir::{Change, Shelf};
+use crate::taskdir::{self, Change, Shelf, TaskFolder};
 
 use super::service::Service;
 
@@ -87,6 +87,7 @@ impl Service {
         self.turn_away(name, "its folder went before its turn came");
         self.agenda.forget(name);
         self.templates.remove(name);
+        self.unexplained.remove(name);
         self.left_alone.remove(name);
     }
 
@@ -97,7 +98,7 @@ impl Service {
         // The clock was ahead when the last daemon ran.
         self.repeated_until = self.repeated_until.max(known.and_then(|row| row.last_slot).filter(|slot| *slot > now));
         self.look_for_crashes(&folder, known).await?;
-        let before = self.templates.insert(name.clone(), folder.template.clone());
+        let relabelled = self.is_relabelled(&folder, known);
         if !self.is_ours(&name) {
             return Ok(());
         }
@@ -105,12 +106,10 @@ impl Service {
             self.promise(name, None);
             return Ok(());
         }
-        let relabelled = before.is_some_and(|before| before != folder.template && folder.template.is_some());
         let never_ran = known.is_none_or(|row| row.last_run.is_none());
         if relabelled {
-            tracing::info!(task = %name, "a new template");
-            self.agenda.now(name.clone(), Trigger::Learned);
-        } else if never_ran {
+            self.run_relabelled(name.clone());
+        } else if never_ran && !self.unexplained.contains_key(&name) {
             tracing::info!(task = %name, "a new task");
             self.agenda.new_task(name.clone());
         } else {
@@ -120,4 +119,38 @@ impl Service {
         self.promise_planned(name, planned);
         Ok(())
     }
+
+    /// Whether a person has given the folder another template.
+    fn is_relabelled(&mut self, folder: &TaskFolder, known: Option<&TaskRow>) -> bool {
+        let (name, template) = (folder.name.clone(), folder.template.clone());
+        let before = self.templates.get(&name).cloned();
+        let is_other = before.as_ref().is_some_and(|before| *before != template && template.is_some());
+        if is_other && self.agenda.running_for(&name).is_some() {
+            // Perhaps the run that is going has learned it; whose it is shows when it ends.
+            self.unexplained.insert(name, template);
+            return false;
+        }
+        self.templates.insert(name, template);
+        is_other && !(before == Some(None) && is_learned_elsewhere(folder, known))
+    }
+
+    /// A template that came while a run was going is a person's unless that run has learned it.
+    pub(super) fn explain_template(&mut self, name: &TaskName) {
+        let Some(seen) = self.unexplained.remove(name) else { return };
+        if self.templates.insert(name.clone(), seen.clone()) != Some(seen) && self.is_ours(name) {
+            self.run_relabelled(name.clone());
+        }
+    }
+
+    fn run_relabelled(&mut self, name: TaskName) {
+        tracing::info!(task = %name, "a new template");
+        self.agenda.now(name, Trigger::Learned);
+    }
+}
+
+/// A run of another daemon has learned it, and the file came after the task: the last run was under a template that nobody has
+/// said yes to, and nobody has since.
+fn is_learned_elsewhere(folder: &TaskFolder, known: Option<&TaskRow>) -> bool {
+    let is_provisional = known.and_then(|row| row.last_run.as_ref()).is_some_and(|run| run.verdict.provisional);
+    is_provisional && taskdir::read_labels(&folder.dir).is_ok_and(|labels| !labels.is_confirmed())
 }

@@ -138,6 +138,8 @@ pub(super) struct Service {
     pub(super) hearing: HashMap<TaskName, Vec<Replies>>,
     /// Templates as this daemon has last seen or written them: only a person's change starts a run.
     pub(super) templates: BTreeMap<TaskName, Option<TemplateText>>,
+    /// Templates that came to folders while a run was going which may have learned them.
+    pub(super) unexplained: BTreeMap<TaskName, Option<TemplateText>>,
     /// Tasks that crash again and again, and until when the clock leaves them alone. Follows from the store.
     pub(super) left_alone: BTreeMap<TaskName, DateTime<Utc>>,
     /// Next due times that are not in the store yet.
@@ -178,6 +180,7 @@ impl Service {
             listeners: HashMap::new(),
             hearing: HashMap::new(),
             templates: BTreeMap::new(),
+            unexplained: BTreeMap::new(),
             left_alone: BTreeMap::new(),
             promised: Vec::new(),
             started_at: Utc::now(),
@@ -428,6 +431,7 @@ impl Service {
             // No person's change: it must not start another run.
             self.templates.insert(name.clone(), Some(TemplateText::new(template)));
         }
+        self.explain_template(&name);
         let Some(End { verdict, left_alone_until, .. }) = end else { return Ok(()) };
         if self.stop_by.is_some() && verdict.is_cut_short() {
             // Cut short by the stop: still owed, and made up at the next start.

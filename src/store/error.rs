@@ -55,6 +55,8 @@ pub enum StoreError {
     Away { at: PostgresAddress, why: String },
     #[error("the database at {at} lets us not in: {why}")]
     NotLetIn { at: PostgresAddress, why: String },
+    #[error("the database at {at} was not spoken to: {why}")]
+    Unproven { at: PostgresAddress, why: String },
     #[error(
         "another daemon calls itself `{name}` and is alive ({home}); give this one a name of its own: [fleet] name = \"…\""
     )]

@@ -24,6 +24,7 @@ mod stamp;
 mod stored;
 mod batch;
 mod settle;
+mod same;
 mod owed;
 mod aside;
 mod copy;

@@ -4,16 +4,18 @@
 mod words;
 mod query;
 mod snippet;
+mod answer;
 
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
 use crate::model::{Row, TaskName};
 
+pub(super) use answer::{COUNTED, Index, RANKED, answer};
 pub(super) use query::Term;
 pub use query::{Marks, Query, QueryError};
 pub use snippet::Snippet;
-pub(super) use words::{fold_into, folded, words};
+pub(super) use words::{fold_into, folded, slot, words};
 
 /// What a person wants to see.
 #[derive(Clone, Debug)]

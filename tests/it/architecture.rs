@@ -1,5 +1,7 @@
 //! The house rules of ARCHITECTURE.md, read off the source itself.
 
+mod portable;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

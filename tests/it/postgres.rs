@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -20,6 +21,8 @@ const GIVEN: &str = "PIEME_TEST_POSTGRES";
 pub struct Server {
     folder: PathBuf,
     url: String,
+    /// Besides those that all have.
+    settings: String,
     /// Ends with us.
     is_ours: bool,
     /// While anybody holds it the shared server goes on.
@@ -30,7 +33,7 @@ pub struct Server {
 pub fn shared() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| match std::env::var(GIVEN) {
-        Ok(url) => Server { folder: PathBuf::new(), url, is_ours: false, _used: None },
+        Ok(url) => Server { folder: PathBuf::new(), url, settings: String::new(), is_ours: false, _used: None },
         Err(_) => Server::join(),
     })
 }
@@ -46,7 +49,7 @@ impl Server {
         let open = |path: &Path| File::create(path).expect("a lock file");
         let starting = Flock::lock(open(&beside("starting")), FlockArg::LockExclusive).expect("the lock");
         let used = Flock::lock(open(&beside("used")), FlockArg::LockShared).expect("the lock");
-        let server = Server { url: url(&folder), folder, is_ours: false, _used: Some(used) };
+        let server = Server { url: url(&folder), folder, settings: String::new(), is_ours: false, _used: Some(used) };
         if !server.is_up() {
             let _ = fs::remove_dir_all(&server.folder);
             server.make();
@@ -62,34 +65,61 @@ impl Server {
         // Its owner is another user, who must get there.
         fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("our own folder");
         let folder = folder.join("pg");
-        let server = Server { url: url(&folder), folder, is_ours: true, _used: None };
+        let server = Server { url: url(&folder), folder, settings: String::new(), is_ours: true, _used: None };
         server.make();
         server.start();
         server
     }
 
+    /// From the next start on it listens at an address of loopback too, encrypts if it has a certificate and its key, and lets in whom
+    /// `rules` let in there; whoever comes over the socket is let in as before.
+    pub fn listen(&mut self, at: Ipv4Addr, certified: Option<(&str, &str)>, rules: &str) {
+        let hba = format!("{}/pg_hba.conf", self.data());
+        fs::write(hba, format!("local all all trust\n{rules}\n")).expect("its rules");
+        self.settings = format!("-c listen_addresses={at} -c log_connections=on");
+        let Some((certificate, key)) = certified else { return };
+        for (name, text) in [("cert", certificate), ("key", key)] {
+            let path = self.folder.join(name);
+            fs::write(&path, text).expect("a file of the server");
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("our own file");
+            self.give(&path);
+            self.settings += &format!(" -c ssl_{name}_file={}", path.display());
+        }
+        self.settings += " -c ssl=on";
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
     fn make(&self) {
         fs::create_dir(&self.folder).expect("a folder for the server");
-        if Uid::effective().is_root() {
-            let owned = Command::new("chown").arg(user()).arg(&self.folder).status().expect("chown");
-            assert!(owned.success());
-        }
+        self.give(&self.folder);
         let data = self.data();
         let made = self.tool("initdb", &["-D", &data, "-A", "trust", "-U", "pieme", "-E", "UTF8", "--locale=C", "-N"]);
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
     }
 
+    /// To whom the server runs as, who is not root.
+    fn give(&self, path: &Path) {
+        if Uid::effective().is_root() {
+            let owned = Command::new("chown").arg(user()).arg(path).status().expect("chown");
+            assert!(owned.success());
+        }
+    }
+
     pub fn start(&self) {
         // Nothing of this survives a power cut, and nothing of it should.
         let settings = format!(
-            "-k {} -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=64MB -c autovacuum=off",
-            self.folder.display()
+            "-k {} -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=64MB -c autovacuum=off {}",
+            self.folder.display(),
+            self.settings
         );
         let log = format!("{}/log", self.folder.display());
         let started =
             self.tool("pg_ctl", &["-D", &self.data(), "-l", &log, "-w", "-t", "60", "-o", &settings, "start"]);
-        let words = fs::read_to_string(&log).unwrap_or_default();
-        assert!(started.status.success(), "pg_ctl start: {words}");
+        assert!(started.status.success(), "pg_ctl start: {}", self.log());
     }
 
     /// `fast` ends it in order, `immediate` as a crash would.

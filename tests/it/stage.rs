@@ -22,6 +22,8 @@ pub struct Stage {
     daemon: Option<Child>,
     /// Where the rows are, if not in a file.
     schema: Option<Schema>,
+    /// What the daemon and the commands have in their environment besides.
+    environment: Vec<(String, String)>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -64,7 +66,7 @@ impl Stage {
         demo::lay_out(folder.path(), site.port()).expect("the demo can be laid out");
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
-        Stage { site, folder, daemon: None, schema: None, _runtime: runtime }
+        Stage { site, folder, daemon: None, schema: None, environment: Vec::new(), _runtime: runtime }
     }
 
     /// The same with its rows in PostgreSQL.
@@ -75,6 +77,12 @@ impl Stage {
         stage.write("config.toml", &config);
         stage.schema = Some(schema);
         stage
+    }
+
+    /// From now on.
+    pub fn set_environment(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
     }
 
     pub fn path(&self, inside: &str) -> PathBuf {
@@ -141,6 +149,7 @@ impl Stage {
             .arg("--config")
             .arg(self.path("config.toml"))
             .env("RUST_LOG", "debug,hyper=warn")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -182,6 +191,7 @@ impl Stage {
             .arg("--config")
             .arg(self.path("config.toml"))
             .args(words)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .output()
             .expect("pieme starts")

@@ -23,6 +23,7 @@ mod publishing;
 mod readers;
 mod retention;
 mod server;
+mod tls;
 mod unchanged;
 mod values;
 

@@ -2,7 +2,7 @@
 
 use super::session::get;
 use super::stored::run_id;
-use super::{Postgres, StoreError, generation, publish};
+use super::{Postgres, StoreError, publish};
 use crate::model::{RunId, TaskName};
 use crate::store::Rows;
 use crate::store::aside::Generations;
@@ -19,9 +19,6 @@ impl Generations for Postgres {
 
     fn drop_aside(&mut self, task: &TaskName) -> Result<(), StoreError> {
         publish::drop_quarantined(&self.session, task, 0)?;
-        while let Some(old) = generation::find(&self.session, "task = $1 AND state = 'old'", &task.as_str())? {
-            generation::remove(&self.session, old.id)?;
-        }
-        Ok(())
+        self.sweep(task)
     }
 }

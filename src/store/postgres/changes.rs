@@ -111,9 +111,9 @@ fn marks(
     let texts: Vec<(usize, &str)> = texts.map(|(at, it)| (at, it.stored.as_str())).collect();
     let names: String = texts.iter().map(|(at, _)| format!(", {}", column(*at))).collect();
     let table = quoted(&rows_table(generation.table));
-    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = {}", generation.id);
+    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1");
     let mut marks = Vec::new();
-    session.each(&sql, |row| {
+    session.each(&sql, &[&generation.id], |row| {
         let mut cells: Vec<(&str, &str)> = Vec::with_capacity(texts.len());
         for (index, (_, name)) in texts.iter().enumerate() {
             cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (*name, text)));

@@ -26,7 +26,7 @@ impl Fleet for Postgres {
                 return Err(StoreError::NameTaken { name: name.to_owned(), home: get(&row, 0)? });
             }
             session.number(
-                "INSERT INTO _member (name, fence, home, until) VALUES ($1, 1, $2, now() + $3 * interval '1 second')
+                "INSERT INTO _member (name, fence, home, until) VALUES ($1, 1, $2, now() + $3::double precision * interval '1 second')
                  ON CONFLICT (name) DO UPDATE SET fence = _member.fence + 1, home = excluded.home, until = excluded.until
                  RETURNING fence",
                 &[&name, &home, &lease.as_secs_f64()],
@@ -93,8 +93,8 @@ impl Fleet for Postgres {
 
     fn next_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
         let wait = self.session.row(
-            "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2 * interval '1 second')
-             ON CONFLICT (host) DO UPDATE SET free_at = greatest(_host.free_at, now()) + $2 * interval '1 second'
+            "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2::double precision * interval '1 second')
+             ON CONFLICT (host) DO UPDATE SET free_at = greatest(_host.free_at, now()) + $2::double precision * interval '1 second'
              RETURNING extract(epoch FROM free_at - now())::double precision",
             &[&host, &delay.as_secs_f64()],
         )?;
@@ -103,7 +103,7 @@ impl Fleet for Postgres {
     }
 
     fn rest(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
-        let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2 * interval '1 second') WHERE host = $1";
+        let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2::double precision * interval '1 second') WHERE host = $1";
         self.session.execute(sql, &[&host, &pause.as_secs_f64()])?;
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Fleet for Postgres {
 impl Postgres {
     /// Renews the lease; where others have buried us we are another from now on, and answer with whom.
     fn renew(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
-        let sql = "UPDATE _member SET until = now() + $3 * interval '1 second' WHERE name = $1 AND fence = $2";
+        let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second' WHERE name = $1 AND fence = $2";
         if self.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
             return Ok(None);
         }

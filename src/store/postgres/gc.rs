@@ -15,9 +15,8 @@ impl Collecting for Postgres {
         let session = &self.session;
         let mut collected = session.in_one(|| step(session, task, self.keep, i64::from(RUNS_A_STEP), now))?;
         // One at a time: a large one takes a while.
-        let sql = "SELECT id FROM _generation WHERE task = $1 AND state = 'old' ORDER BY id LIMIT 1";
-        if let Some(row) = session.row(sql, &[&task.as_str()])? {
-            generation::remove(session, get(&row, 0)?)?;
+        if let Some(old) = generation::removable(session, task)?.first() {
+            generation::remove(session, *old)?;
             collected.generations = 1;
         }
         shape::drop_unused(session, task)?;

@@ -53,6 +53,14 @@ pub(super) fn set_state(session: &Session, generation: i64, state: &str) -> Resu
     Ok(())
 }
 
+/// The generations of a task that may be removed. While a run of it is going there are none: it may have compared its rows with
+/// them instead of writing its own, and has yet to copy them.
+pub(super) fn removable(session: &Session, task: &TaskName) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT id FROM _generation WHERE task = $1 AND state = 'old'
+                   AND NOT EXISTS (SELECT 1 FROM _runs WHERE task = $1 AND ended IS NULL) ORDER BY id";
+    session.rows(sql, &[&task.as_str()])?.iter().map(|row| get(row, 0)).collect()
+}
+
 /// Removes a generation that nobody sees any longer: its rows in steps, and itself last, so that what is cut short goes on
 /// the next time.
 pub(super) fn remove(session: &Session, generation: i64) -> Result<(), StoreError> {

@@ -39,7 +39,7 @@ fn entries(session: &Session, table: &'static Kept, take: Take<'_>) -> Result<()
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     let sql = format!("SELECT {} FROM {} ORDER BY {}", names.join(", "), table.name, table.order);
     give_entries(table, take, |give| {
-        session.each(&sql, |row| {
+        session.each(&sql, &[], |row| {
             let cells = table.columns.iter().enumerate().map(|(at, (_, kind))| datum(row, at, *kind));
             give(cells.collect::<Result<_, _>>()?)
         })
@@ -86,8 +86,8 @@ fn records(
     let Generation { id, table, columns, .. } = &set.generation;
     let cells: String = columns.iter().enumerate().map(|(at, it)| format!(", {}", digits(at, it))).collect();
     let table = quoted(&rows_table(*table));
-    let sql = format!("SELECT _key, _first_seen, _page{cells} FROM {table} WHERE _generation = {id} ORDER BY _n");
-    session.each(&sql, |row| {
+    let sql = format!("SELECT _key, _first_seen, _page{cells} FROM {table} WHERE _generation = $1 ORDER BY _n");
+    session.each(&sql, &[id], |row| {
         let first_seen: DateTime<Utc> = get(row, 1)?;
         let cells = (0..columns.len()).map(|at| get(row, at + 3)).collect::<Result<_, _>>()?;
         give(Record { key: get(row, 0)?, first_seen: first_seen.timestamp_millis(), page: rows::page(row, 2)?, cells })

@@ -2,7 +2,7 @@
 //! are gone through in small steps, records whose texts are new are added, then those that are gone are removed. How far it is
 //! stands in the database, so that it goes on wherever it was cut short.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::names::{quoted, rows_table};
@@ -12,7 +12,7 @@ use super::view::column;
 use super::{Postgres, Session, StoreError, digest, generation, stored};
 use crate::model::TaskName;
 use crate::store::Indexed;
-use crate::store::search::words;
+use crate::store::search::{folded, slot, words};
 
 /// Rows that a step looks at, or removes.
 const A_STEP: i64 = 1_000;
@@ -57,49 +57,95 @@ pub(super) fn behind(session: &Session) -> Result<Vec<(TaskName, u64)>, StoreErr
 }
 
 fn look_at_rows(session: &Session, task: &TaskName, published: &Generation, after: i64) -> Result<Indexed, StoreError> {
-    let texts: Vec<usize> = (0..published.columns.len()).filter(|&at| published.columns[at].is_text()).collect();
-    let names: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
-    let table = quoted(&rows_table(published.table));
-    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1 AND _n > $2 ORDER BY _n LIMIT $3");
-    let mut added = 0;
-    for row in session.rows(&sql, &[&published.id, &after, &A_STEP])? {
-        let mut cells: Vec<(&str, &str)> = Vec::with_capacity(texts.len());
-        for (index, &at) in texts.iter().enumerate() {
-            let name = published.columns[at].stored.as_str();
-            cells.extend(get::<Option<&str>>(&row, index + 2)?.map(|text| (name, text)));
-        }
-        let hash = short(digest::of_cells(cells.iter().copied()));
-        // Of rows that say the same the first counts.
-        let seen = session.execute(
-            "UPDATE _words SET n = CASE WHEN generation = $3 THEN n ELSE $4 END, generation = $3 WHERE task = $1 AND digest = $2",
-            &[&task.as_str(), &hash, &published.id, &get::<i64>(&row, 0)?],
-        )?;
-        if seen == 0 {
-            let vector = vector(cells.iter().map(|(_, text)| *text));
-            session.execute(
-                "INSERT INTO _words (task, digest, key, generation, n, words) VALUES ($1, $2, $3, $4, $5, $6::text::tsvector)",
-                &[&task.as_str(), &hash, &get::<&[u8]>(&row, 1)?, &published.id, &get::<i64>(&row, 0)?, &vector],
-            )?;
-            added += 1;
-        }
-    }
+    let looked_at = read(session, published, after)?;
+    let mut first = HashSet::new();
+    // Of rows that say the same the first counts.
+    let all: Vec<&Looked> = looked_at.iter().filter(|it| first.insert(it.digest)).collect();
+    let (digests, places) = digests_and_places(&all);
+    let known = session.rows(
+        "UPDATE _entry SET n = CASE WHEN generation = $2 THEN _entry.n ELSE s.n END, generation = $2
+         FROM unnest($3::bigint[], $4::bigint[]) AS s (digest, n) WHERE task = $1 AND _entry.digest = s.digest
+         RETURNING _entry.digest",
+        &[&task.as_str(), &published.id, &digests, &places],
+    )?;
+    let known: HashSet<i64> = known.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+    let new: Vec<&Looked> = all.into_iter().filter(|it| !known.contains(&it.digest)).collect();
+    add(session, task, published.id, &new)?;
     let sql = "UPDATE _indexed SET generation = $2, after = $3 WHERE task = $1";
     session.execute(sql, &[&task.as_str(), &published.id, &(after + A_STEP)])?;
-    Ok(Indexed { added, ..Indexed::default() })
+    Ok(Indexed { added: new.len() as u64, ..Indexed::default() })
+}
+
+/// A row that a step looks at.
+struct Looked {
+    digest: i64,
+    key: Vec<u8>,
+    n: i64,
+    vector: String,
+}
+
+fn read(session: &Session, published: &Generation, after: i64) -> Result<Vec<Looked>, StoreError> {
+    let texts: Vec<usize> = (0..published.columns.len()).filter(|&at| published.columns[at].is_text()).collect();
+    let names: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
+    let weights: Vec<char> = texts.iter().map(|&at| weight(&folded(&published.columns[at].stored))).collect();
+    let table = quoted(&rows_table(published.table));
+    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1 AND _n > $2 ORDER BY _n LIMIT $3");
+    let looked = |row| {
+        let mut cells: Vec<(usize, &str)> = Vec::with_capacity(texts.len());
+        for index in 0..texts.len() {
+            cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (index, text)));
+        }
+        let named = cells.iter().map(|&(index, text)| (published.columns[texts[index]].stored.as_str(), text));
+        let digest = short(digest::of_cells(named));
+        let vector = vector(cells.iter().map(|&(index, text)| (weights[index], text)));
+        Ok(Looked { digest, key: get(row, 1)?, n: get(row, 0)?, vector })
+    };
+    session.rows(&sql, &[&published.id, &after, &A_STEP])?.iter().map(looked).collect()
+}
+
+fn digests_and_places(all: &[&Looked]) -> (Vec<i64>, Vec<i64>) {
+    all.iter().map(|it| (it.digest, it.n)).unzip()
+}
+
+fn add(session: &Session, task: &TaskName, generation: i64, new: &[&Looked]) -> Result<(), StoreError> {
+    let (digests, places) = digests_and_places(new);
+    let keys: Vec<&[u8]> = new.iter().map(|it| it.key.as_slice()).collect();
+    let vectors: Vec<&str> = new.iter().map(|it| it.vector.as_str()).collect();
+    session.execute(
+        "INSERT INTO _entry (task, digest, key, generation, n) SELECT $1, s.digest, s.key, $2, s.n
+         FROM unnest($3::bigint[], $4::bytea[], $5::bigint[]) AS s (digest, key, n)",
+        &[&task.as_str(), &generation, &digests, &keys, &places],
+    )?;
+    session.execute(
+        "INSERT INTO _words (task, digest, words) SELECT $1, s.digest, s.words::tsvector
+         FROM unnest($2::bigint[], $3::text[]) AS s (digest, words)",
+        &[&task.as_str(), &digests, &vectors],
+    )?;
+    Ok(())
 }
 
 fn remove_gone(session: &Session, task: &TaskName, published: &Generation) -> Result<Indexed, StoreError> {
-    let removed = session.execute(
-        "DELETE FROM _words WHERE task = $1 AND digest IN
-             (SELECT digest FROM _words WHERE task = $1 AND generation <> $2 LIMIT $3)",
+    let removed = session.rows(
+        "DELETE FROM _entry WHERE task = $1 AND digest IN
+             (SELECT digest FROM _entry WHERE task = $1 AND generation <> $2 LIMIT $3) RETURNING digest",
         &[&task.as_str(), &published.id, &A_STEP],
     )?;
-    if removed > 0 {
-        return Ok(Indexed { removed, ..Indexed::default() });
+    if !removed.is_empty() {
+        let gone: Vec<i64> = removed.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+        session.execute("DELETE FROM _words WHERE task = $1 AND digest = ANY($2)", &[&task.as_str(), &gone])?;
+        return Ok(Indexed { removed: removed.len() as u64, ..Indexed::default() });
     }
     let sql = "UPDATE _indexed SET digest = $2 WHERE task = $1";
     session.execute(sql, &[&task.as_str(), &published.digest.to_bytes().as_slice()])?;
     Ok(Indexed { is_done: true, ..Indexed::default() })
+}
+
+/// A place in a vector has one of four weights: they say in which columns it may be.
+const WEIGHTS: [char; 4] = ['A', 'B', 'C', 'D'];
+
+/// Of a column, by its name as it is looked for.
+pub(super) fn weight(folded: &str) -> char {
+    WEIGHTS[slot(folded, WEIGHTS.len())]
 }
 
 /// The hash of a record's texts as the index has it.
@@ -108,23 +154,22 @@ pub(super) fn short(record: u128) -> i64 {
 }
 
 /// Words with their places, as a vector is written. Words are letters and digits only, so none of them is syntax.
-fn vector<'t>(texts: impl Iterator<Item = &'t str>) -> String {
-    let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+fn vector<'t>(texts: impl Iterator<Item = (char, &'t str)>) -> String {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut place, mut count) = (1, 0);
-    for text in texts {
+    for (weight, text) in texts {
         for word in words(text) {
             count += 1;
             if count > MOST_WORDS {
                 break;
             }
-            places.entry(word.folded).or_default().push(place.min(LAST_PLACE));
+            places.entry(word.folded).or_default().push(format!("{}{weight}", place.min(LAST_PLACE)));
             place += 1;
         }
         place += BETWEEN_CELLS;
     }
     let mut vector = String::new();
     for (word, places) in places {
-        let places: Vec<String> = places.iter().map(usize::to_string).collect();
         // Writing to a string does not fail.
         let _ = write!(vector, "'{word}':{} ", places.join(","));
     }
@@ -137,6 +182,7 @@ mod tests {
 
     #[test]
     fn words_stand_in_a_vector_with_their_places() {
-        assert_eq!(vector(["Hôtel de l'Europe", "de"].into_iter()), "'de':2,13 'europe':4 'hotel':1 'l':3 ");
+        let vector = vector([('A', "Hôtel de l'Europe"), ('C', "de")].into_iter());
+        assert_eq!(vector, "'de':2A,13C 'europe':4A 'hotel':1A 'l':3A ");
     }
 }

@@ -13,6 +13,7 @@ mod view;
 mod shape;
 mod generation;
 mod stage;
+mod follow;
 mod publish;
 mod runs;
 mod trace;

@@ -137,10 +137,9 @@ impl Postgres {
         })
     }
 
-    fn sweep(&mut self, task: &TaskName) -> Result<(), StoreError> {
-        let sql = "SELECT id FROM _generation WHERE task = $1 AND state = 'old' ORDER BY id";
-        for row in self.session.rows(sql, &[&task.as_str()])? {
-            generation::remove(&self.session, get(&row, 0)?)?;
+    pub(super) fn sweep(&self, task: &TaskName) -> Result<(), StoreError> {
+        for old in generation::removable(&self.session, task)? {
+            generation::remove(&self.session, old)?;
         }
         shape::drop_unused(&self.session, task)
     }

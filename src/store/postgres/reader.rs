@@ -10,7 +10,7 @@ use super::names::{quoted, rows_table};
 use super::record::{self, Cells};
 use super::session::get;
 use super::settle::Generation;
-use super::view::{Type, column};
+use super::view::{Type, read_list};
 use super::{Session, StoreError, rows};
 
 #[derive(Clone, Default)]
@@ -38,11 +38,7 @@ pub(super) fn of_key(session: &Session, generation: &Generation, key: u128) -> R
 }
 
 fn sql(generation: &Generation, which: &str) -> String {
-    let read = |at: usize| match Type::of(&generation.columns[at]) {
-        Type::Numeric => format!(", {}::double precision", column(at)),
-        Type::Text | Type::Bigint | Type::Double | Type::Boolean => format!(", {}", column(at)),
-    };
-    let columns: String = (0..generation.columns.len()).map(read).collect();
+    let columns = read_list(&generation.columns);
     let table = quoted(&rows_table(generation.table));
     format!("SELECT _n, _first_seen{columns} FROM {table} WHERE _generation = $1 AND {which}")
 }

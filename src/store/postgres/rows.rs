@@ -8,10 +8,10 @@ use serde_json::Value as Json;
 use tokio_postgres::Row as Answer;
 
 use super::digest::{self, Key};
-use super::names::{ColumnName, quoted, rows_table};
+use super::names::{quoted, rows_table};
 use super::session::{Values, get};
 use super::settle::Generation;
-use super::view::{Type, column};
+use super::view::{Type, column, read_list};
 use super::{Postgres, Session, StoreError, browse, generation, stored};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
 use crate::store::{Browse, Rows, Shown};
@@ -140,11 +140,7 @@ fn read(session: &Session, generation: &Generation, which: &str, values: Values<
 
 /// All that there is of a row, as [`fill`] takes it.
 pub(super) fn select(generation: &Generation) -> String {
-    let read = |(at, it): (usize, &ColumnName)| match Type::of(it) {
-        Type::Numeric => format!(", {}::double precision", column(at)),
-        Type::Text | Type::Bigint | Type::Double | Type::Boolean => format!(", {}", column(at)),
-    };
-    let columns: String = generation.columns.iter().enumerate().map(read).collect();
+    let columns = read_list(&generation.columns);
     format!("SELECT _page, _first_seen{columns} FROM {}", quoted(&rows_table(generation.table)))
 }
 

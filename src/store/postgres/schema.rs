@@ -224,6 +224,36 @@ pub(super) const MIGRATIONS: &[&str] = &[
         digest bytea
     );
 ",
+    "
+    -- Where a record stands moves with every publication, and words are dear to move: they have a table of their own. What was indexed
+    -- is made again.
+    DROP TABLE _words;
+    DELETE FROM _indexed;
+    CREATE TABLE _entry (
+        task text NOT NULL REFERENCES _task (name),
+        digest bigint NOT NULL,
+        key bytea NOT NULL,
+        generation bigint NOT NULL,
+        n bigint NOT NULL,
+        PRIMARY KEY (task, digest)
+    );
+    CREATE TABLE _words (
+        task text NOT NULL,
+        digest bigint NOT NULL,
+        words tsvector NOT NULL,
+        PRIMARY KEY (task, digest)
+    );
+    CREATE INDEX _words_words ON _words USING gin (words);
+
+    -- The column of what a function gives has a name of its own: not every database takes the table's for it.
+    DROP VIEW _history;
+    CREATE VIEW _history AS
+        SELECT c.task, c.at, r.what, r.name AS record, x.cell ->> 0 AS \"column\", x.cell ->> 1 AS \"before\",
+            x.cell ->> 2 AS \"after\", x.cell ->> 3 AS value_before, x.cell ->> 4 AS value_after, c.run
+        FROM _change c JOIN _changed_record r ON r.change = c.id
+            CROSS JOIN LATERAL jsonb_array_elements(r.cells::jsonb) AS x (cell)
+        WHERE c.added IS NOT NULL;
+",
 ];
 
 /// The format this program writes.

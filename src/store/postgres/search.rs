@@ -1,5 +1,6 @@
 //! Looking for words: the index names entries, the best first; the published rows say which of them are rows of now.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -10,51 +11,23 @@ use super::settle::Generation;
 use super::view::column;
 use super::{Postgres, Session, StoreError, digest, generation, index, rows, stored};
 use crate::model::{Row, TaskName};
-use crate::store::search::{Answer, Hit, Indexed, Query, Search, Term, Wanted};
-
-/// Hits are counted up to here.
-const COUNTED: u64 = 10_000;
-
-/// Entries that are looked at for one answer: more are asked for only where the index is far behind, or where a column is named.
-const LOOKED_AT: u64 = 40_000;
-
-const ASKED: &str = "words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2))";
+use crate::store::search::{Answer, Hit, Index, Indexed, Query, RANKED, Search, Term, Wanted, answer};
 
 impl Search for Postgres {
     fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError> {
         let session = &self.session;
-        let words = match_text(&wanted.query);
         let tasks: Vec<&str> = wanted.tasks.iter().map(TaskName::as_str).collect();
-        let tasks = (!tasks.is_empty()).then_some(tasks);
-        let end = wanted.offset.saturating_add(wanted.limit);
         session.moment(|| {
             let behind = index::behind(session)?.iter().map(|(_, rows)| rows).sum();
-            let mut most = end.saturating_add(1);
-            loop {
-                let found = entries(session, &words, &tasks, most)?;
-                let is_all = (found.len() as u64) < most;
-                let mut shown = Shown { session, published: HashMap::new() };
-                let (mut hits, mut total) = (Vec::new(), 0);
-                for entry in &found {
-                    let Some(hit) = shown.hit(entry, &wanted.query)? else { continue };
-                    if total >= wanted.offset && total < end {
-                        hits.push(hit);
-                    }
-                    total += 1;
-                }
-                if is_all {
-                    return Ok(Answer { hits, total, is_more: false, behind });
-                }
-                if total >= end || most >= LOOKED_AT {
-                    let sql = format!(
-                        "SELECT count(*) FROM (SELECT 1 FROM _words WHERE {ASKED} LIMIT {}) AS found",
-                        COUNTED + 1
-                    );
-                    let counted = stored::count(Some(session.number(&sql, &[&words, &tasks])?)).unwrap_or(0);
-                    return Ok(Answer { hits, total: counted.min(COUNTED), is_more: counted > COUNTED, behind });
-                }
-                most = most.saturating_mul(4).min(LOOKED_AT);
-            }
+            let asked = Asked {
+                session,
+                words: match_text(&wanted.query),
+                tasks: (!tasks.is_empty()).then(|| tasks.clone()),
+                query: &wanted.query,
+                counted: Cell::default(),
+                published: RefCell::default(),
+            };
+            answer(&asked, wanted, behind)
         })
     }
 
@@ -67,12 +40,17 @@ impl Search for Postgres {
     }
 }
 
-/// As a query is written. Words are letters and digits only, so none of them is syntax; columns are looked at in the rows.
+/// As a query is written. Words are letters and digits only, so none of them is syntax; which column a word stands in is a weight of
+/// its place, and looked at in the rows too.
 fn match_text(query: &Query) -> String {
     let text = |term: &Term| {
         let last = term.words.len().saturating_sub(1);
-        let word =
-            |(at, word): (usize, &String)| format!("'{word}'{}", if at == last && term.goes_on { ":*" } else { "" });
+        let weight = term.column.as_deref().map(index::weight);
+        let word = |(at, word): (usize, &String)| {
+            let begins = if at == last && term.goes_on { "*" } else { "" };
+            let signs: String = begins.chars().chain(weight).collect();
+            format!("'{word}'{}{signs}", if signs.is_empty() { "" } else { ":" })
+        };
         let phrase: Vec<String> = term.words.iter().enumerate().map(word).collect();
         format!("({})", phrase.join(" <-> "))
     };
@@ -80,6 +58,18 @@ fn match_text(query: &Query) -> String {
     // One that is excluded from a column only is looked for in the rows themselves.
     let excluded = query.terms.iter().filter(|term| term.is_not && term.column.is_none());
     wanted.chain(excluded.map(|term| format!("!{}", text(term)))).collect::<Vec<_>>().join(" & ")
+}
+
+/// One question to the index.
+struct Asked<'s> {
+    session: &'s Session,
+    words: String,
+    tasks: Option<Vec<&'s str>>,
+    query: &'s Query,
+    /// How many entries have the words; of those that were ranked.
+    counted: Cell<u64>,
+    /// What is published of the tasks that entries lead to.
+    published: RefCell<HashMap<String, Option<Generation>>>,
 }
 
 struct Entry {
@@ -90,57 +80,92 @@ struct Entry {
     rank: f64,
 }
 
-/// The best first.
-fn entries(session: &Session, words: &str, tasks: &Option<Vec<&str>>, most: u64) -> Result<Vec<Entry>, StoreError> {
-    let sql = format!(
-        "SELECT task, digest, key, n, ts_rank(words, $1::text::tsquery)::double precision AS rank FROM _words WHERE {ASKED}
-         ORDER BY rank DESC, task, n LIMIT $3"
-    );
-    let values: Values<'_> = &[&words, tasks, &rows::number(most)];
-    let entry = |row| {
-        Ok(Entry { task: get(row, 0)?, digest: get(row, 1)?, key: get(row, 2)?, n: get(row, 3)?, rank: get(row, 4)? })
-    };
-    session.rows(&sql, values)?.iter().map(entry).collect()
-}
+impl Index for Asked<'_> {
+    type Entry = Entry;
 
-/// The published rows that entries lead to.
-struct Shown<'s> {
-    session: &'s Session,
-    published: HashMap<String, Option<(TaskName, Generation)>>,
-}
+    /// Of two that are as good, the one that stands first. Which column a word stands in makes it no better.
+    fn entries(&self, most: u64) -> Result<Vec<Entry>, StoreError> {
+        let sql = format!(
+            "SELECT e.task, e.digest, e.key, e.n, w.rank, count(*) OVER () FROM (
+                 SELECT task, digest, ts_rank('{{1, 1, 1, 1}}'::real[], words, $1::text::tsquery)::double precision AS rank FROM _words
+                 WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {RANKED}) AS w
+             JOIN _entry e ON e.task = w.task AND e.digest = w.digest ORDER BY w.rank DESC, e.task, e.n LIMIT $3"
+        );
+        let found = self.session.rows(&sql, &[&self.words, &self.tasks, &rows::number(most)])?;
+        let counted = found.first().map(|row| get(row, 5)).transpose()?;
+        self.counted.set(stored::count(counted).unwrap_or(0));
+        let entry = |row| {
+            Ok(Entry {
+                task: get(row, 0)?,
+                digest: get(row, 1)?,
+                key: get(row, 2)?,
+                n: get(row, 3)?,
+                rank: get(row, 4)?,
+            })
+        };
+        found.iter().map(entry).collect()
+    }
 
-impl Shown<'_> {
-    /// The row of an entry, if it is published as it was indexed, and has what is looked for.
-    fn hit(&mut self, entry: &Entry, query: &Query) -> Result<Option<Hit>, StoreError> {
-        if !self.published.contains_key(&entry.task) {
-            let task = stored::task_name(&entry.task)?;
-            let found = generation::published(self.session, &task)?.map(|it| (task, it));
-            self.published.insert(entry.task.clone(), found);
+    fn hits(&self, entries: &[Entry]) -> Result<Vec<Hit>, StoreError> {
+        let mut rows = HashMap::new();
+        for entry in entries {
+            if !rows.contains_key(&entry.task) {
+                let of_task: Vec<&Entry> = entries.iter().filter(|it| it.task == entry.task).collect();
+                rows.insert(entry.task.clone(), self.rows(&entry.task, &of_task)?);
+            }
         }
-        let Some((task, generation)) = self.published.get(&entry.task).and_then(Option::as_ref) else {
-            return Ok(None);
-        };
-        // Where the table is another one by now, a record that says the same is there under its key.
-        let by_place = read(self.session, generation, "_n = $2", &[&generation.id, &entry.n], entry.digest)?;
-        let found = match by_place {
-            Some(found) => Some(found),
-            None => read(self.session, generation, "_key = $2", &[&generation.id, &entry.key], entry.digest)?,
-        };
-        let Some((row, first_seen)) = found else { return Ok(None) };
-        let columns: Vec<String> = generation.texts().map(|column| column.stored.clone()).collect();
-        let Some(marks) = query.marks(&columns, &row) else { return Ok(None) };
-        Ok(Some(Hit { task: task.clone(), columns, row, first_seen, rank: entry.rank, marks }))
+        let published = self.published.borrow();
+        let mut hits = Vec::new();
+        for entry in entries {
+            let Some(generation) = published.get(&entry.task).and_then(Option::as_ref) else { continue };
+            let Some((row, first_seen)) = rows.get(&entry.task).and_then(|rows| rows.get(&entry.digest)) else {
+                continue;
+            };
+            let columns: Vec<String> = generation.texts().map(|column| column.stored.clone()).collect();
+            let Some(marks) = self.query.marks(&columns, row) else { continue };
+            let (task, row) = (stored::task_name(&entry.task)?, row.clone());
+            hits.push(Hit { task, columns, row, first_seen: *first_seen, rank: entry.rank, marks });
+        }
+        Ok(hits)
+    }
+
+    fn count(&self) -> Result<u64, StoreError> {
+        Ok(self.counted.get())
     }
 }
 
-/// A row of the table, if its texts are those.
+/// Rows by the hash of their texts.
+type Found = HashMap<i64, (Row, DateTime<Utc>)>;
+
+impl Asked<'_> {
+    /// The rows of entries that are published as they were indexed.
+    fn rows(&self, task: &str, entries: &[&Entry]) -> Result<Found, StoreError> {
+        let mut published = self.published.borrow_mut();
+        if !published.contains_key(task) {
+            published.insert(task.to_owned(), generation::published(self.session, &stored::task_name(task)?)?);
+        }
+        let mut found = Found::new();
+        let Some(generation) = published.get(task).and_then(Option::as_ref) else { return Ok(found) };
+        let places: Vec<i64> = entries.iter().map(|entry| entry.n).collect();
+        read(self.session, generation, "_n = ANY($2)", &[&generation.id, &places], &mut found)?;
+        // Where the rows are others by now, a record that says the same is there under its key.
+        let moved = entries.iter().filter(|entry| !found.contains_key(&entry.digest));
+        let keys: Vec<&[u8]> = moved.map(|entry| entry.key.as_slice()).collect();
+        if !keys.is_empty() {
+            read(self.session, generation, "_key = ANY($2)", &[&generation.id, &keys], &mut found)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Reads rows of a generation; of those that say the same the first counts.
 fn read(
     session: &Session,
     generation: &Generation,
     which: &str,
     values: Values<'_>,
-    wanted: i64,
-) -> Result<Option<(Row, DateTime<Utc>)>, StoreError> {
+    found: &mut Found,
+) -> Result<(), StoreError> {
     let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
     let names: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
     let table = quoted(&rows_table(generation.table));
@@ -150,9 +175,9 @@ fn read(
             (0..texts.len()).map(|index| get(&row, index + 2)).collect::<Result<_, _>>()?;
         let named = texts.iter().zip(&cells);
         let named = named.filter_map(|(&at, cell)| Some((generation.columns[at].stored.as_str(), cell.as_deref()?)));
-        if index::short(digest::of_cells(named)) == wanted {
-            return Ok(Some((Row { cells, page: rows::page(&row, 0)? }, get(&row, 1)?)));
-        }
+        let digest = index::short(digest::of_cells(named));
+        let read = (Row { cells, page: rows::page(&row, 0)? }, get(&row, 1)?);
+        found.entry(digest).or_insert(read);
     }
-    Ok(None)
+    Ok(())
 }

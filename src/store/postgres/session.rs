@@ -73,10 +73,15 @@ impl Session {
     }
 
     /// Every row of an answer, however many there are, without keeping them.
-    pub fn each(&self, sql: &str, mut take: impl FnMut(&Row) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub fn each(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+        mut take: impl FnMut(&Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let client = self.client()?;
-        let none: [&(dyn ToSql + Sync); 0] = [];
-        let rows = block_on(client.query_raw(sql, none)).map_err(|error| named(&error, &self.at))?;
+        let asked = client.query_raw(sql, values.iter().copied());
+        let rows = block_on(asked).map_err(|error| named(&error, &self.at))?;
         futures_util::pin_mut!(rows);
         // Whoever takes a row may wait for another server meanwhile.
         while let Some(row) = block_on(rows.next()) {

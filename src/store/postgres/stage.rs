@@ -15,21 +15,24 @@ use super::{Member, Postgres, Session, StoreError, generation, runs, shape, stam
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
 use crate::store::batch::Batch;
+use crate::store::same::Same;
 
 /// The rows of one run so far.
 #[derive(Default)]
 pub(super) struct Staged {
     pub batch: Batch,
-    written: Option<Written>,
+    /// Rows before those that wait which are the published ones, and were not written.
+    pub(super) same: Option<Same>,
+    pub(super) written: Option<Written>,
 }
 
 /// Where a run's rows go, once some are written.
 #[derive(Clone, Copy)]
-struct Written {
-    generation: i64,
-    table: i64,
-    columns: usize,
-    rows: i64,
+pub(super) struct Written {
+    pub generation: i64,
+    pub table: i64,
+    pub columns: usize,
+    pub rows: i64,
 }
 
 impl Staging for Postgres {
@@ -47,7 +50,7 @@ impl Staging for Postgres {
         let places = staged.batch.place(columns, key)?;
         for row in rows {
             staged.batch.take(row, &places, now.timestamp_millis());
-            if staged.batch.is_full() {
+            if staged.batch.is_full() && !staged.follow(&self.session, task)? {
                 let published = generation::published(&self.session, task)?;
                 staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?;
             }
@@ -66,35 +69,37 @@ impl Staged {
         (run, task): (RunId, &TaskName),
         published: Option<&Generation>,
     ) -> Result<(i64, i64), StoreError> {
+        self.copy_same(session, member, (run, task))?;
         let written = session.in_one(|| {
             runs::must_be_open(session, member, run)?;
             let written = self.place(session, run, task)?;
-            // An end that nobody heard of may have been written all the same.
-            let unheard =
-                format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(written.table)));
-            session.execute(&unheard, &[&written.generation, &written.rows])?;
             let known = first_seen(session, &self.batch, task, published)?;
             let text = self.copy_text(written, &known);
             session.copy_in(&copy_sql(written.table, &self.batch.columns), &text)?;
             self.describe(session, written.generation)?;
-            Ok(Written { columns: self.batch.columns.len(), rows: self.batch.rows, ..written })
+            Ok(Written { rows: self.batch.rows, ..written })
         })?;
         self.batch.written();
         self.written = Some(written);
         Ok((written.generation, written.table))
     }
 
-    /// Where the rows go. Columns that came with a later page mean another table: what was written moves there.
-    fn place(&self, session: &Session, run: RunId, task: &TaskName) -> Result<Written, StoreError> {
+    /// Where the rows go that come next.
+    pub(super) fn place(&self, session: &Session, run: RunId, task: &TaskName) -> Result<Written, StoreError> {
         let columns = &self.batch.columns;
         let Some(before) = self.written else {
             let (generation, table) = generation::create(session, run, task, columns)?;
             return Ok(Written { generation, table, columns: columns.len(), rows: 0 });
         };
-        if before.columns == columns.len() {
-            return Ok(before);
-        }
-        let table = shape::find_or_make(session, task, columns)?;
+        // An end that nobody heard of may have been written all the same.
+        let unheard = format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(before.table)));
+        session.execute(&unheard, &[&before.generation, &before.rows])?;
+        if before.columns == columns.len() { Ok(before) } else { self.move_rows(session, task, before) }
+    }
+
+    /// Columns that came with a later page mean another table: what was written moves there.
+    fn move_rows(&self, session: &Session, task: &TaskName, before: Written) -> Result<Written, StoreError> {
+        let table = shape::find_or_make(session, task, &self.batch.columns)?;
         let names: String = (0..before.columns).map(|at| format!(", {}", column(at))).collect();
         let names = format!("_generation, _n, _key, _first_seen, _page{names}");
         let (from, to) = (quoted(&rows_table(before.table)), quoted(&rows_table(table)));
@@ -104,7 +109,7 @@ impl Staged {
         )?;
         session.execute(&format!("DELETE FROM {from} WHERE _generation = $1"), &[&before.generation])?;
         session.execute("UPDATE _generation SET shape = $2 WHERE id = $1", &[&before.generation, &table])?;
-        Ok(Written { table, ..before })
+        Ok(Written { table, columns: self.batch.columns.len(), ..before })
     }
 
     /// What waits, as COPY reads it.

@@ -113,7 +113,7 @@ impl Taker {
             }
         }
         let kept = FOLDERS.iter().rev().chain(AFTER_ROWS.iter().rev()).map(|table| table.name);
-        let rows = ["_words", "_indexed", "_generation", "_shape"].into_iter();
+        let rows = ["_words", "_entry", "_indexed", "_generation", "_shape"].into_iter();
         for table in kept.chain(rows).chain(BEFORE_ROWS.iter().rev().map(|table| table.name)) {
             self.once(|session| session.batch(&format!("DELETE FROM {table}")))?;
         }

@@ -1,8 +1,11 @@
 //! Whether the connection is encrypted, and by whom.
 
+use std::error::Error as _;
+use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
+use rustls::{CertificateError, ClientConfig};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -11,11 +14,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// socket, only if it says `sslmode=require`.
 pub(super) fn settle(config: &mut Config, said: &str) {
     let is_elsewhere = |host: &Host| match host {
-        Host::Tcp(name) => name != "localhost" && !name.parse::<std::net::IpAddr>().is_ok_and(|it| it.is_loopback()),
+        Host::Tcp(name) => name != "localhost" && !name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()),
         Host::Unix(_) => false,
     };
-    let required = config.get_ssl_mode() == SslMode::Require
-        || (!said.contains("sslmode=disable") && config.get_hosts().iter().any(is_elsewhere));
+    let is_elsewhere = config.get_hosts().iter().any(is_elsewhere)
+        || config.get_hostaddrs().iter().any(|address| !address.is_loopback());
+    let required = config.get_ssl_mode() == SslMode::Require || (!said.contains("sslmode=disable") && is_elsewhere);
     config.ssl_mode(if required { SslMode::Require } else { SslMode::Disable });
 }
 
@@ -26,6 +30,36 @@ pub(super) fn connector() -> Result<MakeRustlsConnect, rustls::Error> {
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let config = versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
+}
+
+/// What we object to, where the other side is there and no secret was told to it: it does not prove that it is the server of the
+/// address, or does not encrypt.
+pub(super) fn objection(error: &tokio_postgres::Error) -> Option<String> {
+    let cause = error.source()?;
+    // The driver's own words; it has no name for it.
+    if cause.to_string() == "server does not support TLS" {
+        return Some("it does not encrypt; `sslmode=disable` in the address does without".to_owned());
+    }
+    let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+    let rustls::Error::InvalidCertificate(certificate) = inner.downcast_ref::<rustls::Error>()? else { return None };
+    Some(match certificate {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is by an authority that this machine does not know; \
+                                            SSL_CERT_FILE names a file with others"
+                .to_owned()
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has run out".to_owned(),
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let presented: Vec<&str> = presented.iter().map(|it| bare(it)).collect();
+            format!("its certificate is for {}, not for {}", presented.join(", "), expected.to_str())
+        }
+        other => format!("its certificate is not to be trusted ({other})"),
+    })
+}
+
+/// `DnsName("db.example")` as people write it.
+fn bare(name: &str) -> &str {
+    name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')').trim_matches('"'))
 }
 
 #[cfg(test)]
@@ -41,6 +75,7 @@ mod tests {
             ("postgres://me@127.0.0.1/rows", SslMode::Disable),
             ("postgres://me@localhost/rows?sslmode=require", SslMode::Require),
             ("postgres:///rows?host=%2Frun%2Fpg", SslMode::Disable),
+            ("postgres://me@localhost/rows?hostaddr=192.168.0.7", SslMode::Require),
         ] {
             let mut config: Config = address.parse().expect("an address");
             settle(&mut config, address);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tokio_postgres::error::SqlState;
 
-use super::StoreError;
+use super::{StoreError, tls};
 use crate::model::PostgresAddress;
 
 /// An answer of the server that has no name of its own here. It says no address and no password.
@@ -22,10 +22,19 @@ impl fmt::Display for Said {
 
 impl std::error::Error for Said {}
 
+/// Where the driver itself gave up the log-in; it tells its errors apart by these words alone.
+const REFUSED: [&str; 2] = ["authentication error", "invalid configuration"];
+
 /// Names what went wrong.
 pub(super) fn named(error: &tokio_postgres::Error, at: &PostgresAddress) -> StoreError {
     let said = Said { code: error.code().cloned(), sentence: sentence(error) };
     let Some(code) = error.code() else {
+        if let Some(why) = tls::objection(error) {
+            return StoreError::Unproven { at: at.clone(), why };
+        }
+        if REFUSED.contains(&error.to_string().as_str()) {
+            return StoreError::NotLetIn { at: at.clone(), why: said.sentence };
+        }
         // No answer at all: the connection could not be made, or is lost.
         return StoreError::Away { at: at.clone(), why: said.sentence };
     };

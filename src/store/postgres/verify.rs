@@ -39,7 +39,7 @@ impl Postgres {
         let texts = view_texts(&generation.columns, &view::shown(&generation.columns));
         let sql = format!("SELECT _first_seen{separator}{texts} FROM {}", view::name(task));
         let (mut count, mut digest) = (0, Digest::default());
-        self.session.each(&sql, |row| {
+        self.session.each(&sql, &[], |row| {
             let mut cells = Vec::with_capacity(columns.len());
             for (index, column) in columns.iter().enumerate() {
                 let cell: Option<&str> = get(row, index + 1)?;

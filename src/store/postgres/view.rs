@@ -63,6 +63,15 @@ pub(super) fn column(at: usize) -> String {
     format!("c{}", at + 1)
 }
 
+/// The columns of a table as they are read, each behind a comma: amounts of money as JSON has them.
+pub(super) fn read_list(columns: &[ColumnName]) -> String {
+    let read = |(at, it): (usize, &ColumnName)| match Type::of(it) {
+        Type::Numeric => format!(", {}::double precision", column(at)),
+        Type::Text | Type::Bigint | Type::Double | Type::Boolean => format!(", {}", column(at)),
+    };
+    columns.iter().enumerate().map(read).collect()
+}
+
 /// The columns of a task's view under their names there.
 pub(super) fn shown(columns: &[ColumnName]) -> Vec<(usize, String)> {
     let mut shown: Vec<(usize, String)> = Vec::new();

@@ -1,6 +1,7 @@
 //! The words of a text, as they are looked for: small letters, without accents, `ﬁ` as `fi` and `Ａ` as `a`. Here and not in the
 //! database, so that every database finds the same, and so that what was found can be shown in the text.
 
+use crate::store::digest;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
@@ -40,6 +41,11 @@ pub(in crate::store) fn folded(name: &str) -> String {
     let mut folded = String::new();
     fold_into(name, &mut folded);
     folded
+}
+
+/// Which of so many parts of an index has the column of this folded name. Two columns in one cost a second look at what was found.
+pub(in crate::store) fn slot(folded: &str, slots: usize) -> usize {
+    (digest::of_cells(std::iter::once(("", folded))) % slots as u128) as usize
 }
 
 fn each(text: &str, mut take: impl FnMut(&str, Range<usize>)) {

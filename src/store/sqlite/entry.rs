@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, ErrorCode, params};
 
+use super::StoreError;
 use super::schema::INDEX;
-use super::{StoreError, digest};
 use crate::store::search::fold_into;
 
 /// Columns of `_words`. A task's columns go to them by a hash of their names, the same for all tasks: `price:95` looks into one of
@@ -35,11 +35,6 @@ pub(super) fn ids(number: i64) -> (i64, i64) {
 
 pub(super) fn number_of(id: i64) -> i64 {
     id >> OWN_BITS
-}
-
-/// The slot of a column, by its name as it is looked for.
-pub(super) fn slot(folded: &str) -> usize {
-    (digest::of_cells(std::iter::once(("", folded))) % SLOTS as u128) as usize
 }
 
 /// The hash of a record's texts as the index has it.

@@ -6,23 +6,11 @@ use rusqlite::{Connection, Row, TransactionBehavior, params};
 
 use super::generation;
 use super::names::{list, quoted, rows_table};
-use super::settle::Generation;
 use super::stage::{Staged, Written};
 use super::{Sqlite, StoreError, log, open, stamp};
 use crate::model::{RunId, TaskName};
-use crate::store::batch::{CHUNK, Record};
-
-/// How many rows of a run are the published ones, from the first on.
-#[derive(Clone, Copy)]
-pub(super) struct Same {
-    /// The published generation.
-    pub of: i64,
-    pub rows: i64,
-    /// So many columns it has: those of the run so far, of which later pages may have more.
-    columns: usize,
-    /// So many of the rows were copied.
-    copied: i64,
-}
+use crate::store::batch::Record;
+use crate::store::same::{self, Same};
 
 impl Staged {
     /// Whether what waits is what comes next in the published rows; then it need not wait any longer.
@@ -30,33 +18,26 @@ impl Staged {
         if !self.is_all_in_memory() {
             return Ok(false);
         }
-        let found = generation::find(connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let Some(published) = found.filter(|it| it.columns == self.batch.columns) else { return Ok(false) };
-        let from = self.same.map_or(0, |same| same.rows);
-        let Some(first_seen) = self.compare(connection, &published, from)? else { return Ok(false) };
+        let published = generation::find(connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let Some(same) = Same::so_far(self.same, published.as_ref(), &self.batch) else { return Ok(false) };
+        let Some(first_seen) = self.compare(connection, same)? else { return Ok(false) };
         let mut keys = self.entries(&first_seen)?;
         self.keep_keys(&mut keys);
-        let rows = from + i64::try_from(self.batch.waiting().len()).unwrap_or(i64::MAX);
-        self.same = Some(Same { of: published.id, rows, columns: published.columns.len(), copied: 0 });
+        self.same = Some(same.and(self.batch.waiting().len()));
         self.batch.written();
         Ok(true)
     }
 
     /// When the rows that wait were first seen, if they are the published ones from some row on.
-    fn compare(
-        &self,
-        connection: &Connection,
-        published: &Generation,
-        from: i64,
-    ) -> Result<Option<Vec<i64>>, StoreError> {
-        let separator = if published.columns.is_empty() { "" } else { ", " };
+    fn compare(&self, connection: &Connection, same: Same) -> Result<Option<Vec<i64>>, StoreError> {
+        let separator = if self.batch.columns.is_empty() { "" } else { ", " };
         let sql = format!(
             "SELECT _key, _first_seen, _page{separator}{} FROM {} WHERE _rowid_ > ?1 ORDER BY _rowid_ LIMIT ?2",
-            list(&published.columns),
-            quoted(&rows_table(published.id))
+            list(&self.batch.columns),
+            quoted(&rows_table(same.table))
         );
         let mut statement = connection.prepare(&sql)?;
-        let mut rows = statement.query(params![from, i64::try_from(self.batch.waiting().len()).unwrap_or(i64::MAX)])?;
+        let mut rows = statement.query(params![same.rows, same::number(self.batch.waiting().len())])?;
         let mut first_seen = Vec::with_capacity(self.batch.waiting().len());
         let (mut text, mut millis) = (String::new(), 0);
         for record in self.batch.waiting() {
@@ -100,7 +81,7 @@ impl Staged {
         run: RunId,
         task: &TaskName,
     ) -> Result<(), StoreError> {
-        while let Some(same) = self.same.filter(|same| same.copied < same.rows) {
+        while let Some((same, next)) = self.same.and_then(|same| Some((same, same.after_next_copy()?))) {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let columns = self.batch.columns.len();
             let table = match self.table {
@@ -109,18 +90,17 @@ impl Staged {
                     Written { generation: generation::create(&transaction, run, task, &self.batch.columns)?, columns }
                 }
             };
-            let to = same.rows.min(same.copied + i64::try_from(CHUNK).unwrap_or(i64::MAX));
-            let (shown, own) = (quoted(&rows_table(same.of)), quoted(&rows_table(table.generation)));
+            let (shown, own) = (quoted(&rows_table(same.table)), quoted(&rows_table(table.generation)));
             let columns = format!("_key, _first_seen, _page, {}", list(&self.batch.columns[..same.columns]));
             let columns = columns.trim_end_matches(", ");
             let sql = format!(
                 "INSERT INTO {own} ({columns}) SELECT {columns} FROM {shown}
                  WHERE _rowid_ > ?1 AND _rowid_ <= ?2 ORDER BY _rowid_"
             );
-            transaction.execute(&sql, [same.copied, to])?;
+            transaction.execute(&sql, [same.copied, next.copied])?;
             transaction.commit()?;
             self.table = Some(table);
-            self.same = Some(Same { copied: to, ..same });
+            self.same = Some(next);
             log::shorten(connection, home)?;
         }
         Ok(())

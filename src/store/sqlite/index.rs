@@ -14,7 +14,7 @@ use super::settle::Generation;
 use super::{Sqlite, StoreError, digest, entry};
 use crate::model::TaskName;
 use crate::store::Indexed;
-use crate::store::search::folded;
+use crate::store::search::{folded, slot};
 
 /// A step looks at so many rows, removes so many, or adds so many bytes of text; a guess at what nobody notices. In a debug build 547
 /// steps took 81 ms of processor time each.
@@ -182,7 +182,7 @@ impl Indexing {
         mut after: i64,
     ) -> Result<Indexed, StoreError> {
         let columns: Vec<ColumnName> = generation.columns.iter().filter(|it| it.is_text()).cloned().collect();
-        let slots: Vec<usize> = columns.iter().map(|column| entry::slot(&folded(&column.stored))).collect();
+        let slots: Vec<usize> = columns.iter().map(|column| slot(&folded(&column.stored), entry::SLOTS)).collect();
         let separator = if columns.is_empty() { "" } else { ", " };
         let table = quoted(&rows_table(generation.id));
         let sql = format!(

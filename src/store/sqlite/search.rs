@@ -1,5 +1,6 @@
 //! Looking for words: FTS5 names entries, the best first; the published tables say which of them are rows of now.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -10,17 +11,7 @@ use super::names::{ColumnName, list, quoted, rows_table};
 use super::settle::Generation;
 use super::{Sqlite, StoreError, digest, entry, index, keys, stamp};
 use crate::model::{Row, TaskName};
-use crate::store::search::{Answer, Hit, Indexed, Query, Search, Wanted};
-
-/// Hits are counted up to here.
-const COUNTED: u64 = 10_000;
-
-/// Entries that are looked at for one answer: more are asked for only where the index is far behind, or where a word is
-/// excluded from a column.
-const LOOKED_AT: u64 = 40_000;
-
-/// Entries that are ranked: a word that more rows have says little about any of them, and ranking 500,000 took 1.6 s.
-const RANKED: u64 = 50_000;
+use crate::store::search::{Answer, COUNTED, Hit, Index, Indexed, Query, RANKED, Search, Wanted, answer, slot};
 
 impl Search for Sqlite {
     fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError> {
@@ -30,29 +21,8 @@ impl Search for Sqlite {
         let Some(places) = places(&moment, &wanted.tasks)? else { return Ok(Answer { behind, ..Answer::default() }) };
         let asked = format!("_words MATCH ?1{places}");
         let words = match_text(&wanted.query);
-        let end = wanted.offset.saturating_add(wanted.limit);
-        let mut most = end.saturating_add(1);
-        loop {
-            let found = entries(&moment, &asked, &words, most)?;
-            let is_all = (found.len() as u64) < most;
-            let mut shown = Tables { connection: &moment, tables: HashMap::new() };
-            let (mut hits, mut total) = (Vec::new(), 0);
-            for (id, rank) in &found {
-                let Some(hit) = shown.hit(*id, *rank, &wanted.query)? else { continue };
-                if total >= wanted.offset && total < end {
-                    hits.push(hit);
-                }
-                total += 1;
-            }
-            if is_all {
-                return Ok(Answer { hits, total, is_more: false, behind });
-            }
-            if total >= end || most >= LOOKED_AT {
-                let counted = count(&moment, &asked, &words)?;
-                return Ok(Answer { hits, total: counted.min(COUNTED), is_more: counted > COUNTED, behind });
-            }
-            most = most.saturating_mul(4).min(LOOKED_AT);
-        }
+        let tables = RefCell::new(Tables { connection: &moment, tables: HashMap::new() });
+        answer(&Asked { connection: &moment, asked, words, query: &wanted.query, tables }, wanted, behind)
     }
 
     fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
@@ -88,7 +58,7 @@ fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>,
 fn match_text(query: &Query) -> String {
     let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_not);
     let text = |term: &&crate::store::search::Term| {
-        let column = term.column.as_ref().map(|name| format!("c{} : ", entry::slot(name))).unwrap_or_default();
+        let column = term.column.as_ref().map(|name| format!("c{} : ", slot(name, entry::SLOTS))).unwrap_or_default();
         format!("{column}\"{}\"{}", term.words.join(" "), if term.goes_on { " *" } else { "" })
     };
     let wanted: Vec<String> = wanted.iter().map(text).collect();
@@ -100,22 +70,42 @@ fn match_text(query: &Query) -> String {
     }
 }
 
-/// The best first; of two that are as good, the older.
-fn entries(connection: &Connection, asked: &str, words: &str, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
-    let ranked = format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {asked} LIMIT {RANKED}");
-    let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT ?2");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let found = statement.query_map(params![words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-        // FTS5 has the best below zero.
-        Ok((row.get(0)?, -row.get::<_, f64>(1)?))
-    })?;
-    Ok(found.collect::<Result<_, _>>()?)
+/// One question to FTS5.
+struct Asked<'c> {
+    connection: &'c Connection,
+    /// Which entries, with the words as `?1`.
+    asked: String,
+    words: String,
+    query: &'c Query,
+    tables: RefCell<Tables<'c>>,
 }
 
-fn count(connection: &Connection, asked: &str, words: &str) -> Result<u64, StoreError> {
-    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {asked} LIMIT {})", COUNTED + 1);
-    let counted: i64 = connection.prepare_cached(&sql)?.query_row([words], |row| row.get(0))?;
-    Ok(u64::try_from(counted).unwrap_or(0))
+impl Index for Asked<'_> {
+    type Entry = (i64, f64);
+
+    /// Of two that are as good, the older.
+    fn entries(&self, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
+        let ranked =
+            format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {} LIMIT {RANKED}", self.asked);
+        let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT ?2");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let found = statement.query_map(params![self.words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+            // FTS5 has the best below zero.
+            Ok((row.get(0)?, -row.get::<_, f64>(1)?))
+        })?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    fn hits(&self, entries: &[(i64, f64)]) -> Result<Vec<Hit>, StoreError> {
+        let mut tables = self.tables.borrow_mut();
+        entries.iter().filter_map(|(id, rank)| tables.hit(*id, *rank, self.query).transpose()).collect()
+    }
+
+    fn count(&self) -> Result<u64, StoreError> {
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {} LIMIT {})", self.asked, COUNTED + 1);
+        let counted: i64 = self.connection.prepare_cached(&sql)?.query_row([&self.words], |row| row.get(0))?;
+        Ok(u64::try_from(counted).unwrap_or(0))
+    }
 }
 
 /// The published tables that entries lead to.

@@ -6,7 +6,6 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::follow::Same;
 use super::gone::Gone;
 use super::keys::{self, Found, Marked};
 use super::known::{self, Known};
@@ -14,6 +13,7 @@ use super::{Sqlite, StoreError, generation, log, runs, stamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::Staging;
 use crate::store::batch::{Batch, Record};
+use crate::store::same::Same;
 
 /// The rows of one run so far.
 #[derive(Default)]

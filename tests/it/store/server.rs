@@ -6,7 +6,7 @@ use pieme::model::{ColumnType, Facet, ValueColumn};
 use pieme::store::StoreError;
 
 /// A scene on a server that the test may stop.
-fn own_server() -> (TempDir, Server, Scene) {
+pub(super) fn own_server() -> (TempDir, Server, Scene) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let server = Server::own(folder.path());
     let home = Home::Postgres(server.schema());
