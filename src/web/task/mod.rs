@@ -2,6 +2,7 @@
 
 mod rows;
 mod sheet;
+mod marks;
 mod aside;
 mod changes;
 mod runs;

@@ -14,6 +14,7 @@ use super::super::gate::Visitor;
 use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
+use super::marks::Marks;
 use super::{Side, address, found, page, sheet};
 
 /// Rows of one page.
@@ -72,13 +73,17 @@ async fn show(
 ) -> Result<Html<String>, Trouble> {
     let line = found(&web, name).await?;
     let (task, browse) = (line.task.clone(), wanted.browse());
-    let rows = web.reader.read(move |store| store.browse(&task, &browse)).await?;
+    let read = web.reader.read(move |store| {
+        let Some(rows) = store.browse(&task, &browse)? else { return Ok(None) };
+        let marks = Marks::read(store, &task, &rows)?;
+        Ok(Some((rows, marks)))
+    });
     let body = html! {
-        @match rows {
+        @match read.await? {
             None => p.empty { "Nothing is published yet." },
-            Some(rows) => {
+            Some((rows, marks)) => {
                 (filter(&line.task, &wanted))
-                div #rows data-live { (table(&line, &rows, &wanted)) }
+                div #rows data-live { (table(&line, &rows, &marks, &wanted)) }
                 @if line.delta.is_some() { (roll_back(&visitor, &line)) }
             },
         }
@@ -98,7 +103,7 @@ fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
     }
 }
 
-fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
+fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
     let heading = |name: &str| {
         let is_it = wanted.sort == name;
         let by = Wanted { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
@@ -119,7 +124,7 @@ fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
             ", seen last " (parts::time(Some(rows.last_seen), ""))
         }
         @if rows.table.rows.is_empty() { p.empty { "No row is so." } }
-        @else { (sheet("sheet", "Rows", rows, (here - 1) * ROWS + 1, heading)) (pager) }
+        @else { (marks.line()) (sheet("Rows", rows, marks, (here - 1) * ROWS + 1, heading)) (pager) }
     }
 }
 

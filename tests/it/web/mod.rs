@@ -6,6 +6,7 @@ mod label;
 mod add;
 mod frame;
 mod looks;
+mod marks;
 mod pages;
 mod payloads;
 

@@ -94,14 +94,15 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
         saved_as: Some(text.to_owned()),
     };
     let columns = [text.to_owned(), format!("{text} link")];
-    let row = |cell: &&str| Row {
-        cells: vec![Some((*cell).to_owned()), Some(format!("http://shop.example/{cell}"))],
+    let row = |cell: &&str, before: &str| Row {
+        cells: vec![Some(format!("{before}{cell}")), Some(format!("http://shop.example/{cell}"))],
         page: 1,
     };
-    let rows: Vec<Row> = cells.iter().map(row).collect();
-    for outcome in ["published", "quarantined", "failed"] {
+    // Every row is changed by the second publication, and what it was is shown as well.
+    for (outcome, before) in [("published", text), ("published", ""), ("quarantined", ""), ("failed", "")] {
         let run = begin(store, &task);
-        store.stage_rows(run, &task, &columns, &[], &rows, Utc::now()).expect("rows");
+        let rows: Vec<Row> = cells.iter().map(|cell| row(cell, before)).collect();
+        store.stage_rows(run, &task, &columns, &columns[1..], &rows, Utc::now()).expect("rows");
         let line = TraceLine { at: Utc::now(), step: 1, verb: text.to_owned(), text: text.to_owned() };
         store.trace(run, &[line]).expect("a line");
         let body = zstd::bulk::compress(text.as_bytes(), 1).expect("it can be packed");
@@ -126,7 +127,9 @@ fn begin(store: &mut Store, task: &TaskName) -> RunId {
 
 fn all_pages(stage: &Stage, task: &str) -> Vec<String> {
     let mut paths: Vec<String> =
-        ["", "?q=x", "/aside", "/runs", "/files"].iter().map(|side| format!("task/{task}{side}")).collect();
+        ["", "?q=x", "/aside", "/changes", "/runs", "/files"].iter().map(|side| format!("task/{task}{side}")).collect();
+    let key = stage.sql(&format!("SELECT lower(hex(r.key)) FROM _changed_record r JOIN _change c ON c.id = r.change WHERE c.task = '{task}' LIMIT 1"));
+    paths.push(format!("task/{task}/record/{key}"));
     let runs = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{task}'"));
     for run in runs.lines() {
         paths.extend(["", "/page/1", "/page/1/source"].map(|more| format!("task/{task}/run/{run}{more}")));
@@ -170,6 +173,8 @@ fn no_payload_in_any_field_runs_on_any_page() {
     paths.extend(
         ["?q=", "?state=", "search?q=", "task/forward?sort=", "task/", "log-in?next="].map(|it| format!("{it}{query}")),
     );
+    browser.goto(&format!("{url}task/forward"));
+    assert_ne!(browser.eval("document.querySelectorAll('#sheet td.changed del').length"), 0, "what was is there");
     for path in paths {
         browser.goto(&format!("{url}{path}"));
         let seen = browser.eval(FOUND);
