@@ -3,6 +3,7 @@
 
 pub mod found;
 pub mod lines;
+pub mod numbers;
 pub mod times;
 pub mod values;
 pub mod verdict;

@@ -10,7 +10,8 @@ use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
 use super::marks::Marks;
-use super::{Side, address, found, page, sheet};
+use super::sheet::{heading, sheet};
+use super::{Side, address, found, page};
 
 /// Rows of one page.
 const ROWS: u64 = 50;
@@ -51,7 +52,7 @@ async fn show(
                         (parts::verb(&visitor, &line, "accept", "Publish these rows", &address(&line.task, "/aside")))
                         (parts::verb(&visitor, &line, "drop", "Drop them", &address(&line.task, "/aside")))
                     }
-                    (sheet("Rows kept aside", &rows, &Marks::default(), offset + 1, |name| html! { (name) }))
+                    (sheet("Rows kept aside", &rows, &Marks::default(), offset + 1, heading))
                     (parts::pager(here as usize, rows.total.div_ceil(ROWS) as usize, |page| {
                         address(&line.task, &format!("/aside?page={page}"))
                     }))

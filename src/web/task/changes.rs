@@ -161,5 +161,5 @@ fn curve(life: &Life, column: &str) -> Markup {
         points.push((point.at, value));
         last = value;
     }
-    Chart { what: column, points, range: None, line: None }.draw()
+    Chart { what: column, points, band: Vec::new(), range: None, line: None }.draw()
 }

@@ -6,6 +6,7 @@ mod marks;
 mod aside;
 mod changes;
 mod runs;
+mod numbers;
 mod run;
 mod account;
 mod source;
@@ -26,7 +27,6 @@ use super::trouble::Trouble;
 use super::verbs::task_name;
 use super::{Shared, parts};
 
-pub use sheet::sheet;
 pub use step::Walks;
 
 pub fn routes() -> Vec<Route> {

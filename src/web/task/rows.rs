@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use crate::model::TaskName;
+use crate::model::{ColumnType, TaskName};
 use crate::show::Line;
 use crate::store::{Browse, Rows};
 
@@ -15,7 +15,8 @@ use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
 use super::marks::Marks;
-use super::{Side, address, found, page, sheet};
+use super::sheet::{is_number, sheet};
+use super::{Side, address, found, numbers, page};
 
 /// Rows of one page.
 const ROWS: u64 = 50;
@@ -104,7 +105,7 @@ fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
 }
 
 fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
-    let heading = |name: &str| {
+    let heading = |name: &str, kind: Option<ColumnType>| {
         let is_it = wanted.sort == name;
         let by = Wanted { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
         let arrow = match (is_it, wanted.desc) {
@@ -112,7 +113,16 @@ fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
             (true, false) => " ▲",
             (true, true) => " ▼",
         };
-        html! { a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } } }
+        html! {
+            a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } }
+            @match kind {
+                Some(kind) if is_number(Some(kind)) => {
+                    a.type href=(numbers::link(&line.task, name)) title={ "How " (name) " goes over time" } { (kind.word()) }
+                },
+                Some(kind) => span.type { (kind.word()) },
+                None => {},
+            }
+        }
     };
     let (here, pages) = (wanted.page.max(1), rows.total.div_ceil(ROWS));
     let pager = parts::pager(here as usize, pages as usize, |page| {

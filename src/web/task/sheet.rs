@@ -14,7 +14,13 @@ const MOST_CHARS: usize = 200;
 const MOST_TITLE_CHARS: usize = 2_000;
 
 /// A table of rows, numbered from `first`; `heading` makes what stands above a column.
-pub fn sheet(label: &str, rows: &Rows, marks: &Marks, first: u64, heading: impl Fn(&str) -> Markup) -> Markup {
+pub fn sheet(
+    label: &str,
+    rows: &Rows,
+    marks: &Marks,
+    first: u64,
+    heading: impl Fn(&str, Option<ColumnType>) -> Markup,
+) -> Markup {
     let kinds: Vec<Option<ColumnType>> = (0..rows.table.columns.len()).map(|at| kind(rows, at)).collect();
     html! {
         div.sheet role="region" aria-label=(label) tabindex="0" id="sheet" {
@@ -23,8 +29,7 @@ pub fn sheet(label: &str, rows: &Rows, marks: &Marks, first: u64, heading: impl 
                     th.number scope="col" { span.sr { "Number" } }
                     @for (name, kind) in rows.table.columns.iter().zip(&kinds) {
                         th.number[is_number(*kind)] scope="col" {
-                            (heading(name))
-                            @if let Some(kind) = kind { span.type { (kind.word()) } }
+                            (heading(name, *kind))
                         }
                     }
                 } }
@@ -69,6 +74,11 @@ fn kind(rows: &Rows, at: usize) -> Option<ColumnType> {
     rows.values.iter().find(|it| it.of == at && it.facet == Facet::Value).map(|it| it.kind)
 }
 
-fn is_number(kind: Option<ColumnType>) -> bool {
+/// Above a column: what it is called and, where it has a type, which.
+pub fn heading(name: &str, kind: Option<ColumnType>) -> Markup {
+    html! { (name) @if let Some(kind) = kind { span.type { (kind.word()) } } }
+}
+
+pub fn is_number(kind: Option<ColumnType>) -> bool {
     matches!(kind, Some(ColumnType::Int | ColumnType::Number | ColumnType::Money))
 }

@@ -50,6 +50,7 @@ fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
         ("aside", "task/hotels/aside".to_owned()),
         ("changes", "task/hotels/changes".to_owned()),
         ("runs", side("/runs")),
+        ("numbers", "task/hotels/runs?column=price".to_owned()),
         ("run", side(&format!("/run/{run}"))),
         ("page", side(&format!("/run/{run}/page/1"))),
         ("files", side("/files")),

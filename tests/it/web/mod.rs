@@ -7,6 +7,7 @@ mod add;
 mod frame;
 mod looks;
 mod marks;
+mod numbers;
 mod pages;
 mod payloads;
 

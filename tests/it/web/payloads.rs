@@ -2,7 +2,7 @@
 //! content security policy, so that what is tested is the pages themselves.
 
 use chrono::Utc;
-use pieme::model::{Failure, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
+use pieme::model::{Failure, NumberFigures, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
 use pieme::store::{RunStart, Store, Trigger};
 use serde_json::json;
 use url::Url;
@@ -112,9 +112,16 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
             let cause = if outcome == "published" { "changed" } else { "layout" };
             verdict.outcome = pieme::model::Outcome::from_words(outcome, cause).expect("an outcome");
             (verdict.rows, verdict.pages, verdict.similarity) = (rows.len() as u64, 1, Some(0.5));
+            verdict.figures.numbers = columns.iter().map(|column| numbers(column, text)).collect();
         }
         store.end_run(run, &verdict, Utc::now()).expect("an end");
     }
+}
+
+/// What the values of a column were like, under a hostile name and in a hostile currency.
+fn numbers(column: &str, currency: &str) -> NumberFigures {
+    let (column, currency) = (column.to_owned(), Some(currency.to_owned()));
+    NumberFigures { column, currency, count: 1, least: 1.0, lower: 1.0, median: 1.0, upper: 1.0, most: 1.0 }
 }
 
 fn begin(store: &mut Store, task: &TaskName) -> RunId {
