@@ -10,6 +10,7 @@ mod marks;
 mod numbers;
 mod pages;
 mod payloads;
+mod walk;
 
 use std::process::{Command, Stdio};
 
