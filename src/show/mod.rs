@@ -2,6 +2,7 @@
 //! numbers.
 
 pub mod found;
+pub mod duplicates;
 pub mod lines;
 pub mod numbers;
 pub mod times;

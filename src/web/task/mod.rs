@@ -5,6 +5,7 @@ mod sheet;
 mod marks;
 mod aside;
 mod changes;
+mod duplicates;
 mod runs;
 mod numbers;
 mod run;
@@ -34,6 +35,7 @@ pub fn routes() -> Vec<Route> {
         rows::routes(),
         aside::routes(),
         changes::routes(),
+        duplicates::routes(),
         runs::routes(),
         run::routes(),
         source::routes(),
@@ -51,6 +53,7 @@ pub enum Side {
     Rows,
     Aside,
     Changes,
+    Duplicates,
     Runs,
     Files,
     Step,
@@ -60,6 +63,7 @@ const SIDES: &[(Side, &str, &str)] = &[
     (Side::Rows, "", "Rows"),
     (Side::Aside, "/aside", "Kept aside"),
     (Side::Changes, "/changes", "Changes"),
+    (Side::Duplicates, "/duplicates", "Duplicates"),
     (Side::Runs, "/runs", "Runs"),
     (Side::Files, "/files", "Files"),
     (Side::Step, "/step", "Step through"),

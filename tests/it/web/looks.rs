@@ -25,6 +25,11 @@ fn set_the_scene() -> (Stage, String) {
     stage.pieme(&["run", "hotels"]);
     page.say(&table(&NAMES[..5]));
     stage.pieme(&["run", "hotels"]);
+    for file in ["task.toml", "template.json", "labels.toml"] {
+        stage.write(&format!("tasks/inns/{file}"), &stage.read(&format!("tasks/hotels/{file}")));
+    }
+    page.say(&table(&NAMES[6..]));
+    stage.pieme(&["run", "inns"]);
     stage.drop_folder(SHOP);
     stage.drop_folder("practice-orders");
     stage.write_task("flats", "/products", "enabled = false\ntitle = \"Flats in Ulm\"");
@@ -41,6 +46,7 @@ fn set_the_scene() -> (Stage, String) {
 
 fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
     let run = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{SHOP}' ORDER BY started DESC LIMIT 1"));
+    let key = stage.sql("SELECT lower(hex(key)) FROM _changed_record WHERE what = 'changed' LIMIT 1");
     let side = |side: &str| format!("task/{SHOP}{side}");
     vec![
         ("status", String::new()),
@@ -49,6 +55,8 @@ fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
         ("rows-changed", "task/hotels".to_owned()),
         ("aside", "task/hotels/aside".to_owned()),
         ("changes", "task/hotels/changes".to_owned()),
+        ("duplicates", "task/hotels/duplicates?across=true&look=true&by=hotel".to_owned()),
+        ("record", format!("task/hotels/record/{key}")),
         ("runs", side("/runs")),
         ("numbers", "task/hotels/runs?column=price".to_owned()),
         ("run", side(&format!("/run/{run}"))),

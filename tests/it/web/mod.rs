@@ -1,6 +1,7 @@
 //! The dashboard, as a browser and as a stranger meet it.
 
 mod browser;
+mod duplicates;
 mod gate;
 mod label;
 mod add;

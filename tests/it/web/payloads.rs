@@ -133,8 +133,10 @@ fn begin(store: &mut Store, task: &TaskName) -> RunId {
 }
 
 fn all_pages(stage: &Stage, task: &str) -> Vec<String> {
-    let mut paths: Vec<String> =
-        ["", "?q=x", "/aside", "/changes", "/runs", "/files"].iter().map(|side| format!("task/{task}{side}")).collect();
+    let mut paths: Vec<String> = ["", "?q=x", "/aside", "/changes", "/duplicates", "/runs", "/files"]
+        .iter()
+        .map(|side| format!("task/{task}{side}"))
+        .collect();
     let key = stage.sql(&format!("SELECT lower(hex(r.key)) FROM _changed_record r JOIN _change c ON c.id = r.change WHERE c.task = '{task}' LIMIT 1"));
     paths.push(format!("task/{task}/record/{key}"));
     let runs = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{task}'"));
@@ -178,10 +180,21 @@ fn no_payload_in_any_field_runs_on_any_page() {
     paths.extend(["forward", "backward", "p0", "p5", "p49"].iter().flat_map(|task| all_pages(&stage, task)));
     let query: String = url::form_urlencoded::byte_serialize(forward.as_bytes()).collect();
     paths.extend(
-        ["?q=", "?state=", "search?q=", "task/forward?sort=", "task/", "log-in?next="].map(|it| format!("{it}{query}")),
+        [
+            "?q=",
+            "?state=",
+            "search?q=",
+            "task/forward?sort=",
+            "task/forward/runs?column=",
+            "task/forward/duplicates?across=true&look=true&by=",
+            "task/",
+            "log-in?next=",
+        ]
+        .map(|it| format!("{it}{query}")),
     );
     browser.goto(&format!("{url}task/forward"));
     assert_ne!(browser.eval("document.querySelectorAll('#sheet td.changed del').length"), 0, "what was is there");
+    paths.push("task/forward/duplicates?across=true&look=true".to_owned());
     for path in paths {
         browser.goto(&format!("{url}{path}"));
         let seen = browser.eval(FOUND);
@@ -189,6 +202,24 @@ fn no_payload_in_any_field_runs_on_any_page() {
         // What a refresh brings in is a stranger's text as well.
         browser.eval("import(document.querySelector('script[src$=\"app.js\"]')?.src ?? 'data:text/javascript,export const refresh=()=>0').then(it => it.refresh())");
         assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "{path}, refreshed");
+    }
+    walk(&mut browser, &stage, &url);
+}
+
+/// A walk shows robot.toml as it was written, and what its variables are.
+fn walk(browser: &mut Browser, stage: &Stage, url: &str) {
+    // A variable that there is not would be refused.
+    let text = toml::Value::from(PAYLOADS.join(" ").replace('\u{0}', "").replace("${", "$ {")).to_string();
+    let robot = format!("[[step]]\nget = \"/products\"\n[[step]]\nset = {{ x = {text} }}\n");
+    stage.write("tasks/forward/robot.toml", &robot);
+    stage.wait_for_state("forward", "paused");
+    browser.goto(&format!("{url}task/forward/step"));
+    for path in ["", "/next", "/next"] {
+        browser.eval("window.isOld = true");
+        browser.click(&format!("form[action$='/step{path}'] button"));
+        browser.wait_for_load(path);
+        assert!(browser.text_of(".steps li:nth-child(2) pre").contains("ran()"), "{}", browser.text());
+        assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "step{path}");
     }
 }
 
