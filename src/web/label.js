@@ -111,6 +111,8 @@ addEventListener("message", (event) => {
     outline();
   } else if (pieme === "outlined" && isNode(count)) {
     bench.dataset.outlined = String(count);
+  } else if (pieme === "held") {
+    say("Let go to enclose this record, or move on to take in more of it.");
   } else if (pieme === "value" && isNode(n) && isText(text)) {
     clicked(text);
   } else if (pieme === "block" && isNode(first) && isNode(last) && isText(text)) {

@@ -9,14 +9,14 @@ use super::{Browser, log_in, open};
 const SHOP: &str = "shop";
 
 /// A confirmed shop that has been redesigned, and somebody who has logged in.
-struct Desk {
-    stage: Stage,
-    browser: Browser,
-    url: String,
+pub struct Desk {
+    pub stage: Stage,
+    pub browser: Browser,
+    pub url: String,
 }
 
 impl Desk {
-    fn redesigned() -> Desk {
+    pub fn redesigned() -> Desk {
         Desk::of(&[SHOP], "")
     }
 
@@ -39,13 +39,13 @@ impl Desk {
         Desk { stage, browser, url }
     }
 
-    fn go(&mut self, path: &str) {
+    pub fn go(&mut self, path: &str) {
         self.browser.goto(&format!("{}{path}", self.url));
         self.browser.wait_for("lists and outlines", "document.querySelector('#bench')?.dataset.outlined");
     }
 
     /// Does something that asks for lists, and waits until they are shown.
-    fn changes(&mut self, act: impl FnOnce(&mut Browser)) -> String {
+    pub fn changes(&mut self, act: impl FnOnce(&mut Browser)) -> String {
         let count = self.browser.eval("Number(document.querySelector('#bench').dataset.ready)");
         act(&mut self.browser);
         self.browser.wait_for("other lists", &format!("document.querySelector('#bench').dataset.ready > {count}"));
@@ -79,7 +79,7 @@ impl Desk {
         self.stage.sql("SELECT group_concat(name) FROM pragma_table_info('shop')")
     }
 
-    fn records(&self) -> Vec<String> {
+    pub fn records(&self) -> Vec<String> {
         let all = self.stage.pieme(&["records", SHOP, "--json"]).json();
         let mut rows: Vec<String> = all["records"].as_array().into_iter().flatten().map(Value::to_string).collect();
         rows.sort();
@@ -92,7 +92,7 @@ fn texts(list: &Value) -> Vec<String> {
 }
 
 /// In the frame: where a text of the list stands, in the middle of the view.
-fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
+pub fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
     let found = browser.eval(&format!(
         "(() => {{ const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); let it;
            while (all.nextNode()) if (all.currentNode.data.trim() === {text:?} && all.currentNode.parentElement.closest('main')) it = all.currentNode;

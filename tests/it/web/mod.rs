@@ -11,6 +11,7 @@ mod marks;
 mod numbers;
 mod pages;
 mod payloads;
+mod touch;
 mod walk;
 
 use std::process::{Command, Stdio};
