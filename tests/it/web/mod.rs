@@ -11,6 +11,7 @@ mod marks;
 mod numbers;
 mod pages;
 mod payloads;
+mod sheet;
 mod touch;
 mod walk;
 
