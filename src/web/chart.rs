@@ -1,6 +1,6 @@
 //! A curve with its axes, as a picture in the page: drawn here, so that it is there without a script.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use maud::{Markup, html};
 
 const WIDTH: f64 = 440.0;
@@ -36,6 +36,8 @@ impl Chart<'_> {
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
             |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
+        // Two ends of one day must not look the same.
+        let dates = if last.0 - first.0 < TimeDelta::days(2) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" };
         let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
         html! {
             figure.chart {
@@ -58,8 +60,8 @@ impl Chart<'_> {
                             }
                         }
                     }
-                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format("%Y-%m-%d")) }
-                    text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format("%Y-%m-%d")) }
+                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format(dates)) }
+                    text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format(dates)) }
                 }
             }
         }

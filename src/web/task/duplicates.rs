@@ -94,7 +94,7 @@ fn form(task: &TaskName, columns: &[String], wanted: &Wanted) -> Markup {
             input type="hidden" name="look" value="true";
             label for="by" { "Compare" }
             select #by name="by" {
-                option value="" { "what identifies a record (data.key, or else its texts)" }
+                option value="" { "its key, or else all its texts" }
                 @for column in columns { option value=(column) selected[*column == wanted.by] { (parts::cut(column, MOST_CHARS)) } }
             }
             label.check { input type="checkbox" name="across" value="true" checked[wanted.across]; " with the records of all other tasks" }
