@@ -55,6 +55,7 @@ fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
         ("runs", "task/large/runs"),
         ("files", "task/large/files"),
         ("changes", "task/large/changes"),
+        ("duplicates", "task/large/duplicates"),
         ("search", "search?q=word7"),
     ];
     let took = pages.map(|(name, path)| {
@@ -89,29 +90,39 @@ fn lay_out(folder: &Path, tasks: usize, rows: usize) {
     for number in 0..tasks - 1 {
         task(folder, &mut store, &format!("task-{number}"), FEW);
     }
-    task(folder, &mut store, "large", rows);
+    let large = task(folder, &mut store, "large", rows);
+    // A tenth of the prices is another one: what has changed is marked in the rows.
+    publish(&mut store, &large, rows, 10);
 }
 
 /// A task that is paused, so that nothing is fetched for it, with published rows.
-fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) {
+fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) -> TaskName {
     let dir = folder.join("tasks").join(name);
     fs::create_dir_all(&dir).expect("a scratch folder");
     fs::write(dir.join("task.toml"), "url = \"https://shop.example/\"\n").expect("a scratch file");
-    let (task, run) = (TaskName::new(name).expect("a name"), RunId::new());
+    let task = TaskName::new(name).expect("a name");
     store.remember_task(&task, None, Utc::now()).expect("our own store");
     store.set_paused(&task, true).expect("our own store");
+    publish(store, &task, rows, usize::MAX);
+    task
+}
+
+/// Publishes rows; every so many-th has another price.
+fn publish(store: &mut Store, task: &TaskName, rows: usize, every: usize) {
+    let run = RunId::new();
     let start =
         RunStart { run, task: task.clone(), slot: None, trigger: Trigger::Person, started_at: Utc::now(), pid: None };
     store.begin_run(&start).expect("a run");
     let columns = ["name", "price", "text"].map(str::to_owned);
     for first in (0..rows).step_by(BATCH) {
         let row = |at: usize| {
-            let cells =
-                [format!("Product {at}"), format!("{}.50", at % 1_000), format!("word{} of {name}", at % 5_000)];
+            let price =
+                if (at + 1).is_multiple_of(every) { "on request".to_owned() } else { format!("{}.50", at % 1_000) };
+            let cells = [format!("Product {at}"), price, format!("word{} of {task}", at % 5_000)];
             Row { cells: cells.map(Some).to_vec(), page: 1 }
         };
         let part: Vec<Row> = (first..rows.min(first + BATCH)).map(row).collect();
-        store.stage_rows(run, &task, &columns, &[], &part, Utc::now()).expect("rows");
+        store.stage_rows(run, task, &columns, &columns[..1], &part, Utc::now()).expect("rows");
     }
     let verdict = Verdict {
         outcome: Outcome::Published(Publication::Changed),

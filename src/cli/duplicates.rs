@@ -1,16 +1,13 @@
 //! `pieme duplicates`: records of the same thing, within a task and across tasks. They are shown, never merged.
 
-mod look;
-
 use serde_json::json;
 
 use crate::config::Config;
 use crate::model::TaskName;
-use crate::normalise::likeness::{Group, How};
+use crate::show::duplicates::{self, Found, Group, How, Limits, Record};
 use crate::store::Store;
 
 use super::{Complaint, Done, exit, out, reader, task_name};
-use look::{Found, Record};
 
 /// Records that are of the same thing but for spelling, within a task and across tasks
 #[derive(clap::Args)]
@@ -36,13 +33,16 @@ pub struct Args {
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 80;
 
+/// 80 MB of hashes; a list of more records than are kept is read by nobody.
+const LIMITS: Limits = Limits { compared: 5_000_000, kept: 50_000 };
+
 pub fn run(config: &Config, args: Args) -> Done {
     let store = reader(config)?;
     let tasks = match args.task.is_empty() {
         true => store.task_names()?,
         false => args.task.iter().map(|name| task_name(name)).collect::<Result<_, _>>()?,
     };
-    let found = look::through(config, &store, &tasks, &args.by)?;
+    let found = duplicates::through(config, &store, &tasks, &args.by, LIMITS)?;
     if found.compared == 0 {
         return Err(nothing_to_compare(&store, &tasks, &args.by)?);
     }

@@ -1,4 +1,6 @@
-//! `pieme history`: the changes of a task, the life of one record, a column of it over time.
+//! `pieme history`: the changes of a task, the life of one record, a column over time.
+
+mod numbers;
 
 use serde_json::json;
 
@@ -8,23 +10,25 @@ use crate::store::{Life, RecordKey, Store, What};
 
 use super::{Complaint, Done, exit, out, reader, task_name};
 
-/// The changes of a task, newest first; with KEY the life of one record
+/// The changes of a task, newest first; with KEY the life of one record; with --column a column over time
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme history hotels                                every change, with how many records it was
   pieme history hotels 'Lord Nelson'                  when that record was first seen, changed, left and came back
   pieme history hotels 'Lord Nelson' --column price   what one column said, and from when on
   pieme history hotels 'Lord Nelson' --column price --json | jq '.series[] | [.at, .value]'
+  pieme history hotels --column price                 least, median and most of all rows, run by run
+  pieme history hotels --column price --json | jq -r '.series[] | [.at, .median] | @csv'
 
 KEY is the text of the columns that `data.key` names, in their order, or a part of it.")]
 pub struct Args {
     task: String,
     #[arg(value_name = "KEY")]
     key: Vec<String>,
-    /// What this column said, and from when on
-    #[arg(long, value_name = "NAME", requires = "key")]
+    /// What this column of the record said, and from when on; without KEY: what the numbers of all rows were like, run by run
+    #[arg(long, value_name = "NAME", conflicts_with = "before")]
     column: Option<String>,
-    /// At most so many changes
+    /// At most so many changes, or runs: the newest
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: u32,
     /// Only changes before the one with this number
@@ -48,8 +52,10 @@ pub fn run(config: &Config, args: Args) -> Done {
         let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
         return Err(Complaint::new(exit::FAILED, sentence));
     }
-    if args.key.is_empty() {
-        return list(&store, &name, &args);
+    match &args.column {
+        Some(column) if args.key.is_empty() => return numbers::print(&store, &name, column, args.limit, args.json),
+        None if args.key.is_empty() => return list(&store, &name, &args),
+        Some(_) | None => {}
     }
     let life = meant(&store, &name, &args.key)?;
     match &args.column {

@@ -1,7 +1,6 @@
 //! `pieme step`: a task's robot, one step at a time, back and forth.
 
 mod commands;
-mod script_text;
 mod show;
 
 use std::cell::RefCell;
@@ -14,10 +13,9 @@ use crate::config::{Config, secrets};
 use crate::model::Verdict;
 use crate::robot::{Order, Seat, Stepper, Trouble};
 use crate::stepwise::{self, Watch, Watching};
-use crate::taskdir::{self, TaskFolder, TemplateText};
+use crate::taskdir::{self, ScriptText, TaskFolder, TemplateText};
 
 use super::{Complaint, Done, exit, out, task_folder, task_name};
-use script_text::ScriptText;
 
 /// Run a task's robot one step at a time, back and forth, and look at the page between two steps
 ///
@@ -72,7 +70,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
-    let text = ScriptText::read(&folder.dir);
+    let text = ScriptText::of(&folder);
     let mut walk = Walk { walk: stepwise::Walk::new(stepper, seen), text, runtime };
     // The person counts from 1, and the step said is not done any more.
     let until = args.until.map(|until| until as usize - 1);

@@ -65,6 +65,31 @@ pub enum SheetStep {
     },
 }
 
+impl SheetStep {
+    /// Whether a column of this name is gone for it.
+    pub fn takes(&self, name: &str) -> bool {
+        match self {
+            SheetStep::Split { column, .. } => column == name,
+            SheetStep::Join { columns, .. } => columns.iter().any(|it| it == name),
+        }
+    }
+
+    /// Whether a column of this name came of it.
+    pub fn makes(&self, name: &str) -> bool {
+        match self {
+            SheetStep::Split { column, .. } => {
+                let piece = name.strip_prefix(column.as_str()).and_then(|rest| rest.strip_prefix('.'));
+                piece.is_some_and(|nth| nth.parse::<usize>().is_ok())
+            }
+            SheetStep::Join { columns, name: given, .. } => joined_name(columns, given.as_deref()) == name,
+        }
+    }
+}
+
+fn joined_name(columns: &[String], given: Option<&str>) -> String {
+    given.map_or_else(|| columns.join("+"), str::to_owned)
+}
+
 impl Finish {
     pub fn is_empty(&self) -> bool {
         self.adjust.is_empty() && self.columns.is_empty() && self.sheet.is_empty()
@@ -138,8 +163,7 @@ fn join(candidate: &mut Candidate, names: &[String], name: Option<&str>, with: &
     let rows = candidate.table.rows.iter();
     let cells = rows.map(|row| joined(columns.iter().map(|&i| row.cells[i].clone()), with)).collect();
     columns.iter().for_each(|&column| candidate.template.set_hidden(column, true));
-    let name = name.map_or_else(|| names.join("+"), str::to_owned);
-    add(candidate, &name, Recipe::Joined { of, with: with.to_owned() }, cells);
+    add(candidate, &joined_name(names, name), Recipe::Joined { of, with: with.to_owned() }, cells);
     Ok(())
 }
 

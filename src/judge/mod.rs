@@ -8,11 +8,13 @@ mod known;
 mod verdict;
 mod account;
 mod tally;
+mod numbers;
 mod standing;
 
 pub use account::{Account, PartMeasure, SignMeasure, SimilarityMeasure, account};
 pub use columns::ColumnMeasure;
 pub use known::{KnownMeasure, sketch};
+pub use numbers::Numbers;
 pub use rows::RowMeasure;
 pub use standing::{Severity, Standing, advice, severity, since, state};
 pub use tally::Tally;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Sketch;
+use super::{NumberFigures, Sketch};
 
 /// How much the rows of a page are still like those that the template was learned from. Each is 1 where nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,6 +113,9 @@ pub struct Figures {
     pub likeness: Option<Likeness>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnFigures>,
+    /// Of its columns of numbers; runs of before have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<NumberFigures>,
     /// Which records there were; none where nothing tells them apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<Sketch>,
@@ -196,6 +199,14 @@ mod tests {
                 assert!((on_line.laid_out() - wanted).abs() < 1e-9, "{} at {wanted}", part.name);
             }
         }
+    }
+
+    #[test]
+    fn figures_of_before_columns_of_numbers_are_read() {
+        let old = r#"{"columns":[{"name":"price","filled":2,"numbers":2,"words":0,"links":0,"different":2,"is_text":true}],
+            "signs":{"login":false,"blocked":false,"error":false,"no_results":false,"cut_off":false}}"#;
+        let figures: Figures = serde_json::from_str(old).expect("as it was written");
+        assert_eq!((figures.columns.len(), figures.numbers.len()), (1, 0));
     }
 
     #[test]

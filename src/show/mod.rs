@@ -2,7 +2,9 @@
 //! numbers.
 
 pub mod found;
+pub mod duplicates;
 pub mod lines;
+pub mod numbers;
 pub mod times;
 pub mod values;
 pub mod verdict;

@@ -161,6 +161,9 @@ pub trait History {
     /// The records of a change: those added, changed and removed, each in the order of the table; only those after `after`.
     fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError>;
 
+    /// What a change has done to the records of some keys; those that it has left alone are not there.
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError>;
+
     /// Records that a person may mean: the one whose key columns say exactly that, or else those whose names contain it.
     fn records_named(
         &self,

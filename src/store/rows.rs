@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::StoreError;
+use super::history::RecordKey;
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn, Verdict};
 
 /// Some rows of a generation, with what the view says beside the columns.
@@ -26,6 +27,8 @@ pub struct Rows {
     pub cells: Vec<Vec<Json>>,
     /// `_first_seen` of each row of the table.
     pub first_seen: Vec<DateTime<Utc>>,
+    /// `_key` of each row: what tells it from run to run.
+    pub keys: Vec<RecordKey>,
 }
 
 /// Which part of the published rows is looked at, and in which order.

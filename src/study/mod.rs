@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::extract::{Shape, ShapeError};
 use crate::induce::adjust::Adjust;
 use crate::induce::find::Finder;
+use crate::induce::finish::SheetStep;
 use crate::induce::help::{Help, HelpError};
 use crate::induce::repair::{as_named, repair_with};
 use crate::induce::template::Template;
@@ -68,6 +69,14 @@ pub struct Proposal {
     pub repairs: bool,
     /// What speaks against the first of them, where that was looked at when the run ended.
     pub doubt: Option<String>,
+}
+
+impl Proposal {
+    /// What the person has done to the columns of a candidate.
+    fn steps_of(&self, pick: usize) -> &[SheetStep] {
+        let finish = &self.said.finish;
+        if finish.candidate == pick { &finish.sheet } else { &[] }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -201,7 +210,13 @@ impl Study {
             }
             let is_made = |name: &String| made.iter().any(|(_, made)| made.contains(name));
             let carried = carried.into_iter().map(|(new, column)| (new, old.columns[column].clone()));
-            for (new, name) in carried.filter(|(_, name)| !is_made(name)).chain(sources) {
+            let carried = carried.filter(|(_, name)| !is_made(name)).chain(sources);
+            // What the person has just cut or joined is not what was published; what came of it is wanted.
+            let steps = proposal.steps_of(pick);
+            let is_gone = |at: usize| columns[at].hidden && steps.iter().any(|step| step.takes(&columns[at].name));
+            let comes = |at: &usize| !columns[*at].hidden && steps.iter().any(|step| step.makes(&columns[*at].name));
+            let fresh = (0..columns.len()).filter(comes).map(|at| (at, columns[at].name.clone()));
+            for (new, name) in carried.filter(|(new, _)| !is_gone(*new)).chain(fresh) {
                 if names[new].is_none() && !names.iter().flatten().any(|it| *it == name) {
                     names[new] = Some(name);
                 }

@@ -17,6 +17,7 @@ mod kept;
 mod items;
 pub mod share;
 mod template_text;
+mod script_text;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_label
 pub use problem::Problem;
 pub use relabel::{Relabelling, relabel};
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
+pub use script_text::ScriptText;
 pub use shelf::{Change, Entry, Shelf};
 pub use source::Source;
 pub use state::{forget_proposals, read_cookies, read_proposals, write_cookies, write_proposals};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::control::Reply;
 use crate::model::RunId;
-use crate::show::{found, values, verdict};
+use crate::show::{found, numbers, values, verdict};
 use crate::store::Browse;
 use crate::taskdir;
 
@@ -35,6 +35,7 @@ pub fn routes() -> Vec<Route> {
         Route::get("/api/tasks/{name}/records", records),
         Route::get("/api/tasks/{name}/runs", runs),
         Route::get("/api/tasks/{name}/runs/{run}", run),
+        Route::get("/api/tasks/{name}/numbers", over_time),
         Route::get("/api/search", find),
     ];
     routes.extend(VERBS.iter().map(|verb| {
@@ -121,6 +122,27 @@ async fn run(State(web): State<Shared>, Path((name, run)): Path<(String, String)
         Ok(json!({ "task": task, "run": past, "measured": measured, "trace": store.traces(id)? }))
     });
     Ok(Json(work.await?))
+}
+
+#[derive(Deserialize)]
+struct OfColumn {
+    column: String,
+    last: Option<u32>,
+}
+
+async fn over_time(
+    State(web): State<Shared>,
+    Path(name): Path<String>,
+    Query(part): Query<OfColumn>,
+) -> Result<Json<Value>, Trouble> {
+    let task = task_name(&name)?;
+    let (named, last) = (task.clone(), part.last.unwrap_or(MOST_RUNS).min(MOST_RUNS));
+    let runs = web.reader.read(move |store| store.past(&named, last)).await?;
+    let series = numbers::series(&runs, &part.column);
+    if series.is_empty() {
+        return Err(Trouble::Refused(numbers::other_columns(&task, &runs, &part.column)));
+    }
+    Ok(Json(numbers::document(&task, &part.column, numbers::columns(&runs), series)))
 }
 
 async fn find(State(web): State<Shared>, Query(wanted): Query<search::Wanted>) -> Result<Json<Value>, Trouble> {

@@ -200,7 +200,7 @@ pub fn page(it: &Shows<'_>) -> Markup {
                 section aria-labelledby="now" {
                     h2 #now { "The page now" }
                     iframe #page sandbox="allow-scripts" title="The page as it was seen, with the rows of the list outlined" referrerpolicy="no-referrer" {}
-                    p.faint { "Click a value to say what it is; click beside it, or drag over a record, to enclose the record." }
+                    p.faint { "Click a value to say what it is; click beside it, drag over a record, or hold a finger on it, to enclose the record." }
                 }
             }
             section aria-labelledby="sheet-title" {

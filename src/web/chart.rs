@@ -1,6 +1,6 @@
 //! A curve with its axes, as a picture in the page: drawn here, so that it is there without a script.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use maud::{Markup, html};
 
 const WIDTH: f64 = 440.0;
@@ -15,6 +15,8 @@ pub struct Chart<'a> {
     pub what: &'a str,
     /// In the order of time; nothing is a gap.
     pub points: Vec<(DateTime<Utc>, Option<f64>)>,
+    /// From where to where the values around a point go, in the order of time; may be empty.
+    pub band: Vec<(DateTime<Utc>, (f64, f64))>,
     /// From where to where the values go; none: as they do.
     pub range: Option<(f64, f64)>,
     /// Below it something is off.
@@ -28,12 +30,14 @@ impl Chart<'_> {
         if known.len() < 2 {
             return nothing(self.what);
         }
-        let (least, most) = self.range.unwrap_or_else(|| spread(&known));
+        let (least, most) = self.range.unwrap_or_else(|| spread(self.heights()));
         let height =
             |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - ((value - least) / (most - least)).clamp(0.0, 1.0));
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
             |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
+        // Two ends of one day must not look the same.
+        let dates = if last.0 - first.0 < TimeDelta::days(2) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" };
         let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
         html! {
             figure.chart {
@@ -47,6 +51,7 @@ impl Chart<'_> {
                         line.limit x1=(LEFT) x2=(WIDTH - RIGHT) y1=(height(line)) y2=(height(line)) {}
                         text x=(LEFT - 6.0) y=(height(line) + 4.0) text-anchor="end" { (plain(line)) }
                     }
+                    @if !self.band.is_empty() { polygon.band points=(self.outline(&across, &height)) {} }
                     path d=(self.path(&across, &height)) {}
                     @for (at, value) in &self.points {
                         @if let Some(value) = value {
@@ -55,11 +60,24 @@ impl Chart<'_> {
                             }
                         }
                     }
-                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format("%Y-%m-%d")) }
-                    text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format("%Y-%m-%d")) }
+                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format(dates)) }
+                    text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format(dates)) }
                 }
             }
         }
+    }
+
+    /// Everything that must be seen.
+    fn heights(&self) -> impl Iterator<Item = f64> {
+        let band = self.band.iter().flat_map(|&(_, (lower, upper))| [lower, upper]);
+        self.points.iter().filter_map(|(_, value)| *value).chain(band)
+    }
+
+    /// There along the upper ends, and back along the lower ones.
+    fn outline(&self, across: &impl Fn(DateTime<Utc>) -> f64, height: &impl Fn(f64) -> f64) -> String {
+        let there = self.band.iter().map(|&(at, (_, upper))| (at, upper));
+        let back = self.band.iter().rev().map(|&(at, (lower, _))| (at, lower));
+        there.chain(back).map(|(at, value)| format!("{:.1},{:.1} ", across(at), height(value))).collect()
     }
 
     fn path(&self, across: &impl Fn(DateTime<Utc>) -> f64, height: &impl Fn(f64) -> f64) -> String {
@@ -80,15 +98,13 @@ fn nothing(what: &str) -> Markup {
 }
 
 /// With some room, so that a level line runs in the middle.
-fn spread(values: &[f64]) -> (f64, f64) {
-    let (least, most) = (
-        values.iter().copied().fold(f64::INFINITY, f64::min),
-        values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-    );
+fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (least, most) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)));
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
 }
 
-fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 

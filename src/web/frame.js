@@ -14,8 +14,10 @@
   const sheet = document.createElement("style");
   sheet.textContent =
     "div{position:absolute;box-sizing:border-box;border:2px solid #0b57d0;background:#0b57d018;border-radius:3px;pointer-events:none}" +
-    "div.at{border-width:4px;background:#0b57d030}";
+    "div.at{border-width:4px;background:#0b57d030}div.held{border:4px dashed #7a4a00;background:#7a4a0030}";
   let rows = [];
+  // A finger that rests on the page.
+  let held = null;
 
   // Every element that was written, by its node and, in a listing, its line.
   const key = (element) => [Number(element.dataset.n), Number(element.dataset.o ?? 0)];
@@ -46,17 +48,19 @@
   let shown = -1;
   function draw() {
     layer.replaceChildren(sheet);
-    rows.forEach((row, index) => {
-      const place = box(row);
-      if (!place) return;
-      const outline = document.createElement("div");
-      if (index === shown) outline.className = "at";
-      outline.style.left = `${place.left - 2}px`;
-      outline.style.top = `${place.top - 2}px`;
-      outline.style.width = `${place.right - place.left + 4}px`;
-      outline.style.height = `${place.bottom - place.top + 4}px`;
-      layer.append(outline);
-    });
+    rows.forEach((row, index) => outline(box(row), index === shown ? "at" : ""));
+    if (held?.isHeld) outline(box(stretch().map(key)), "held");
+  }
+
+  function outline(place, name) {
+    if (!place) return;
+    const line = document.createElement("div");
+    line.className = name;
+    line.style.left = `${place.left - 2}px`;
+    line.style.top = `${place.top - 2}px`;
+    line.style.width = `${place.right - place.left + 4}px`;
+    line.style.height = `${place.bottom - place.top + 4}px`;
+    layer.append(line);
   }
 
   function show(index, smooth) {
@@ -93,18 +97,24 @@
     return "";
   }
 
-  // The text under the pointer, if it is on one; beside all text a click means the element, and on the bare page nothing.
-  function hit(event) {
-    const element = around(event.target);
-    if (!element || element === document.body) return;
-    const n = Number(element.dataset.n);
-    const caret = document.caretRangeFromPoint?.(event.clientX, event.clientY)?.startContainer;
+  // The element at a place and the text that stands there, if one does; on the bare page nothing.
+  function under(x, y) {
+    const element = around(document.elementFromPoint(x, y));
+    if (!element || element === document.body) return null;
+    const caret = document.caretRangeFromPoint?.(x, y)?.startContainer;
     const range = document.createRange();
     if (caret?.nodeType === Node.TEXT_NODE && element.contains(caret)) range.selectNodeContents(caret);
-    const isIn = ({ left, right, top, bottom }) =>
-      event.clientX >= left - 3 && event.clientX <= right + 3 && event.clientY >= top - 3 && event.clientY <= bottom + 3;
-    if (!range.collapsed && [...range.getClientRects()].some(isIn)) say("value", { n, text: cut(caret.data) });
-    else say("block", { first: n, last: n, text: cut(firstText(element)) });
+    const isIn = ({ left, right, top, bottom }) => x >= left - 3 && x <= right + 3 && y >= top - 3 && y <= bottom + 3;
+    return { element, text: !range.collapsed && [...range.getClientRects()].some(isIn) ? caret.data : null };
+  }
+
+  // A click on a text means a value, beside all text the element.
+  function hit(event) {
+    const found = under(event.clientX, event.clientY);
+    if (!found) return;
+    const n = Number(found.element.dataset.n);
+    if (found.text !== null) say("value", { n, text: cut(found.text) });
+    else say("block", { first: n, last: n, text: cut(firstText(found.element)) });
   }
 
   // A stretch over several elements is a block; says whether there is one.
@@ -124,14 +134,75 @@
     getSelection().removeAllRanges();
   }, true);
 
-  // By touch a text is selected with a long press, and its ends are moved: when they rest, it is a block.
-  let touched = false;
-  let resting;
-  addEventListener("pointerdown", (event) => { touched = event.pointerType === "touch"; }, true);
-  document.addEventListener("selectionchange", () => {
-    clearTimeout(resting);
-    if (touched) resting = setTimeout(dragged, 1200);
-  });
+  // A finger that rests encloses the record under it; moved on from there, all until where it is lifted. To select text by touch and
+  // to move its ends is left alone: where one word is selected nothing is enclosed, and every system does it in its own way.
+  const REST_MS = 500;
+  const SLACK_PX = 10;
+
+  // From where to where, in the order of the page.
+  function stretch() {
+    const { from, to } = held;
+    const isBefore = from.element.compareDocumentPosition(to.element) & Node.DOCUMENT_POSITION_PRECEDING;
+    return isBefore ? [to.element, from.element] : [from.element, to.element];
+  }
+
+  // All texts from one element to another: words of neighbours stay apart.
+  function textOf([first, last]) {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const all = [];
+    texts.currentNode = first;
+    while (texts.nextNode()) {
+      const { currentNode } = texts;
+      if (!last.contains(currentNode) && last.compareDocumentPosition(currentNode) & Node.DOCUMENT_POSITION_FOLLOWING) break;
+      all.push(currentNode.data);
+    }
+    return all.join(" ");
+  }
+
+  function letGo() {
+    clearTimeout(held?.timer);
+    held = null;
+    draw();
+  }
+
+  function hold() {
+    held.isHeld = true;
+    draw();
+    say("held");
+  }
+
+  const selecting = (word) => document.documentElement.style.setProperty("user-select", word, "important");
+  addEventListener("touchstart", (event) => {
+    letGo();
+    selecting("none");
+    const [{ clientX: x, clientY: y }] = event.touches;
+    const from = event.touches.length === 1 && under(x, y);
+    if (from) held = { x, y, from, to: from, isHeld: false, timer: setTimeout(hold, REST_MS) };
+  }, { capture: true, passive: true });
+  addEventListener("touchmove", (event) => {
+    if (!held) return;
+    const [{ clientX: x, clientY: y }] = event.touches;
+    if (!held.isHeld) {
+      if (Math.hypot(x - held.x, y - held.y) > SLACK_PX) letGo();
+      return;
+    }
+    event.preventDefault();
+    held.to = under(x, y) ?? held.to;
+    draw();
+  }, { capture: true, passive: false });
+  addEventListener("touchend", (event) => {
+    if (held?.isHeld) {
+      // No tap comes of it.
+      event.preventDefault();
+      const [first, last] = stretch();
+      const text = first === last ? (held.from.text ?? firstText(first)) : textOf([first, last]);
+      say("block", { first: Number(first.dataset.n), last: Number(last.dataset.n), text: cut(text) });
+    }
+    letGo();
+  }, { capture: true, passive: false });
+  addEventListener("touchcancel", letGo, true);
+  addEventListener("contextmenu", (event) => held && event.preventDefault(), true);
+  addEventListener("pointerdown", (event) => event.pointerType === "mouse" && selecting("auto"), true);
   for (const type of ["submit", "auxclick", "dragstart"]) addEventListener(type, (event) => event.preventDefault(), true);
 
   addEventListener("DOMContentLoaded", () => {

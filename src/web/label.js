@@ -13,6 +13,8 @@ const began = performance.now();
 let shown = null;
 let pick = 0;
 let renamed = new Map();
+// What a column was called when it was cut: its pieces are called after it.
+const wholes = new Map();
 let steps = [];
 let busy = false;
 let allColumns = false;
@@ -51,11 +53,12 @@ async function doing(word, work) {
 const copy = (value) => structuredClone(value);
 const list = () => shown.lists[pick];
 
-// Asks for the lists in the light of what is said now. `at`: which of them to show then.
-function propose(said, at, word) {
+// Asks for the lists in the light of what is said now. `at`: which of them to show then; `names`: what columns are called then.
+function propose(said, at, word, names) {
   return doing("Looking …", async () => {
     const fresh = await ask("/lists", { help: said });
     if (shown) steps.push({ said: copy(shown.said), pick, renamed: new Map(renamed) });
+    renamed = names ?? renamed;
     shown = fresh;
     pick = Math.min(at, shown.lists.length - 1);
     show(word);
@@ -111,6 +114,8 @@ addEventListener("message", (event) => {
     outline();
   } else if (pieme === "outlined" && isNode(count)) {
     bench.dataset.outlined = String(count);
+  } else if (pieme === "held") {
+    say("Let go to enclose this record, or move on to take in more of it.");
   } else if (pieme === "value" && isNode(n) && isText(text)) {
     clicked(text);
   } else if (pieme === "block" && isNode(first) && isNode(last) && isText(text)) {
@@ -186,10 +191,11 @@ function adjust(step) {
   propose(said, pick, { widen: "Wider.", narrow: "Narrower.", rotate: "Shifted by one." }[step]);
 }
 
-function change(step, word) {
+// Columns that are cut or joined are gone, and the names that the person gave them with them.
+function change(step, word, gone) {
   const said = finishing();
   said.finish.sheet.push(step);
-  propose(said, pick, word);
+  propose(said, pick, word, new Map([...renamed].filter(([column]) => !gone.includes(column))));
 }
 
 function undo() {
@@ -207,7 +213,7 @@ function undo() {
 function nameOf(column, proposed) {
   if (renamed.has(column)) return renamed.get(column);
   const [, whole, piece] = /^(.*)(\.\d+)$/.exec(column) ?? [];
-  if (proposed !== null && renamed.get(whole)) return renamed.get(whole) + piece;
+  if (proposed !== null && wholes.has(whole)) return wholes.get(whole) + piece;
   return proposed ?? "";
 }
 
@@ -268,7 +274,8 @@ function header({ column, name }, next, place) {
   if (next) {
     tool("Join →", "Join with the next column", () => {
       const joined = [name, next.name].filter(Boolean).join(" ");
-      change({ join: { columns: [column, next.column], name: joined || null, with: " " } }, "Joined.");
+      const columns = [column, next.column];
+      change({ join: { columns, name: joined || null, with: " " } }, "Joined.", columns);
     });
   }
   cell.append(input, tools);
@@ -284,8 +291,8 @@ function split(column, name) {
     event.preventDefault();
     dialog.close();
     const at = input.value === "" ? "words" : { text: input.value };
-    if (name && !renamed.has(column)) renamed.set(column, name);
-    change({ split: { column, at } }, "Cut.");
+    wholes.set(column, name);
+    change({ split: { column, at } }, "Cut.", [column]);
   };
   dialog.querySelector(".leave").onclick = () => dialog.close();
   dialog.showModal();

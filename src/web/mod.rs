@@ -37,6 +37,7 @@ mod api;
 use std::sync::Arc;
 
 use chrono::Utc;
+use tokio::sync::Semaphore;
 
 use crate::config::{Config, Place};
 use crate::daemon::door::Door;
@@ -69,6 +70,8 @@ pub struct Web {
     /// Has pages studied that a person looks at.
     scholar: Scholar,
     adding: Adding,
+    /// Whoever goes through all rows waits for the one before.
+    looking: Semaphore,
 }
 
 type Shared = Arc<Web>;
@@ -93,6 +96,7 @@ pub fn open(door: Door) {
     let web = Arc::new(Web {
         scholar: Scholar::new(door.runner.clone()),
         adding: Adding::default(),
+        looking: Semaphore::new(1),
         door,
         reader,
         overview,

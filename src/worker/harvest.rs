@@ -111,6 +111,7 @@ impl Harvest {
         Figures {
             likeness: self.likeness,
             columns: self.tally.figures(),
+            numbers: self.values.numbers(),
             records: self.tally.records(),
             signs: self.signs,
             ..Figures::default()

@@ -3,7 +3,8 @@
 
 use chrono_tz::Tz;
 
-use crate::model::{Column, ColumnType, Page, Row, ValueColumn};
+use crate::judge::Numbers;
+use crate::model::{Column, ColumnType, NumberFigures, Page, Row, ValueColumn};
 use crate::normalise::{self, Hints, Order, order_of};
 use crate::page::Tree;
 
@@ -19,13 +20,16 @@ pub struct Values {
     bases: Vec<url::Url>,
     /// Of each typed column: the order of day and month, once a date of this run could have no other.
     orders: Vec<Option<Order>>,
+    /// What their numbers are like.
+    numbers: Numbers,
 }
 
 impl Values {
     pub fn new(columns: &[Column], zone: Tz) -> Values {
         let typed = columns.iter().filter(|column| column.kind != ColumnType::Text);
         let typed: Vec<(String, ColumnType)> = typed.map(|column| (column.name.clone(), column.kind)).collect();
-        Values { zone, orders: vec![None; typed.len()], typed, pages: Vec::new(), bases: Vec::new() }
+        let (orders, numbers) = (vec![None; typed.len()], Numbers::of(typed.len()));
+        Values { zone, orders, numbers, typed, pages: Vec::new(), bases: Vec::new() }
     }
 
     /// A page whose rows are to come.
@@ -62,11 +66,17 @@ impl Values {
                     unread(of);
                 }
                 let value = found.and_then(Result::ok).map(|found| found.value);
+                value.iter().for_each(|value| self.numbers.note(at, value));
                 let facets = kind.facets().iter().map(|&facet| value.as_ref().and_then(|value| value.facet(facet)));
                 row.cells.extend(facets);
             }
         }
         layout
+    }
+
+    /// What the numbers of the columns were like, in all rows so far.
+    pub fn numbers(&self) -> Vec<NumberFigures> {
+        self.numbers.figures(self.typed.iter().map(|(name, _)| name.as_str()))
     }
 }
 
@@ -105,6 +115,8 @@ mod tests {
             |row: &Row| row.cells[3..].iter().map(|it| it.clone().unwrap_or_default()).collect::<Vec<_>>().join(" ");
         assert_eq!(rows.each_ref().map(behind), ["5 7 USD 2024-04-03", "   2024-04-25", "   "]);
         assert_eq!(unread, [0]);
+        let numbers = values.numbers();
+        assert_eq!((numbers.len(), numbers[0].column.as_str(), numbers[0].median), (1, "price", 5.0));
     }
 
     #[test]

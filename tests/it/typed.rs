@@ -85,3 +85,44 @@ fn a_sample_of_a_cut_column_is_read_the_same_and_a_label_keeps_the_cut() {
     let said = stage.pieme(&["test", "plain"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
 }
+
+/// The columns of the published rows after a run.
+fn columns_now(stage: &Stage) -> String {
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 0);
+    stage.pieme(&["records", "plain", "--json"]).json()["columns"].to_string()
+}
+
+#[test]
+fn what_task_toml_says_of_a_column_is_undone_by_removing_it() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
+    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let (file, name) = ("tasks/plain/task.toml", "name = \"title\"");
+    let (plain, before) = (stage.read(file), columns_now(&stage));
+    for (more, wanted) in [
+        ("split = { at = \" \", into = [\"wood\", \"thing\"] }", "wood"),
+        ("[[column]]\nname = \"both\"\njoin = [\"title\", \"price\"]", "both"),
+    ] {
+        stage.write(file, &plain.replace(name, &format!("{name}\n{more}")));
+        let now = columns_now(&stage);
+        assert!(now.contains(wanted), "{more}: {now}");
+        stage.write(file, &plain);
+        assert_eq!(columns_now(&stage), before, "{more}");
+    }
+}
+
+#[test]
+fn a_cut_that_a_label_made_goes_with_rollback() {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
+    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let (plain, before) = (stage.read("tasks/plain/task.toml"), columns_now(&stage));
+    let said = stage.pieme(&["label", "plain", "--yes", "--split", "title"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert!(columns_now(&stage).contains("title.1"), "{}", stage.read("tasks/plain/task.toml"));
+    assert_eq!(stage.pieme(&["rollback", "plain"]).code, 0);
+    assert_eq!(stage.read("tasks/plain/task.toml"), plain);
+    assert_eq!(columns_now(&stage), before);
+}

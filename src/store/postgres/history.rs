@@ -49,6 +49,15 @@ impl History for Postgres {
         self.session.rows(&sql, &[&change, &after, &i64::from(limit)])?.iter().map(read_record).collect()
     }
 
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
+        let sql = format!(
+            "SELECT {RECORD} FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.change = $1 AND r.key = ANY($2) AND c.added IS NOT NULL"
+        );
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.0.to_be_bytes().to_vec()).collect();
+        self.session.rows(&sql, &[&change, &keys])?.iter().map(read_record).collect()
+    }
+
     fn records_named(
         &self,
         task: &TaskName,
@@ -121,7 +130,7 @@ fn named_sql(published: &Generation, columns: &[String]) -> String {
     format!("SELECT _key, {name} FROM {table} WHERE _generation = $1 AND strpos(lower({name}), lower($2)) > 0 LIMIT $3")
 }
 
-fn record_key(row: &Row, at: usize) -> Result<RecordKey, StoreError> {
+pub(super) fn record_key(row: &Row, at: usize) -> Result<RecordKey, StoreError> {
     let key = <[u8; 16]>::try_from(get::<&[u8]>(row, at)?).map_err(StoreError::value)?;
     Ok(RecordKey(u128::from_be_bytes(key)))
 }

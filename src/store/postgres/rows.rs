@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use tokio_postgres::Row as Answer;
 
 use super::digest::{self, Key};
+use super::history::record_key;
 use super::names::{quoted, rows_table};
 use super::session::{Values, get};
 use super::settle::Generation;
@@ -126,6 +127,7 @@ pub(super) fn empty(session: &Session, generation: &Generation) -> Result<Rows, 
         values: values.iter().filter_map(|&at| columns[at].value).map(among).collect(),
         cells: Vec::new(),
         first_seen: Vec::new(),
+        keys: Vec::new(),
     };
     rows.table.columns = texts.iter().map(|&at| columns[at].stored.clone()).collect();
     Ok(rows)
@@ -141,18 +143,19 @@ fn read(session: &Session, generation: &Generation, which: &str, values: Values<
 /// All that there is of a row, as [`fill`] takes it.
 pub(super) fn select(generation: &Generation) -> String {
     let columns = read_list(&generation.columns);
-    format!("SELECT _page, _first_seen{columns} FROM {}", quoted(&rows_table(generation.table)))
+    format!("SELECT _page, _first_seen, _key{columns} FROM {}", quoted(&rows_table(generation.table)))
 }
 
 pub(super) fn fill(mut rows: Rows, generation: &Generation, found: &[Answer]) -> Result<Rows, StoreError> {
     let columns = &generation.columns;
     let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
     for row in found {
-        let cells = texts.iter().map(|&at| get(row, at + 2)).collect::<Result<_, _>>()?;
+        let cells = texts.iter().map(|&at| get(row, at + 3)).collect::<Result<_, _>>()?;
         rows.table.rows.push(Row { cells, page: page(row, 0)? });
         rows.first_seen.push(get(row, 1)?);
+        rows.keys.push(record_key(row, 2)?);
         if !values.is_empty() {
-            let value = |&at: &usize| json(row, at + 2, Type::of(&columns[at]));
+            let value = |&at: &usize| json(row, at + 3, Type::of(&columns[at]));
             rows.cells.push(values.iter().map(value).collect::<Result<_, _>>()?);
         }
     }

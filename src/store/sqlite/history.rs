@@ -59,6 +59,25 @@ impl History for Sqlite {
         Ok(records)
     }
 
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
+        // By the index of keys (`+`: by no other), from where the change begins: a record may have changed a thousand times before,
+        // and a change may have 100,000 records.
+        let sql = format!(
+            "SELECT {RECORD} FROM _changed_record r
+             WHERE r.key = ?1 AND r.id >= (SELECT min(id) FROM _changed_record WHERE change = ?2) AND +r.change = ?2
+                 AND EXISTS (SELECT 1 FROM _change WHERE id = ?2 AND added IS NOT NULL)"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut records = Vec::new();
+        for key in keys {
+            let mut rows = statement.query(params![key.0.to_be_bytes(), change])?;
+            while let Some(row) = rows.next()? {
+                records.push(read_record(row)?);
+            }
+        }
+        Ok(records)
+    }
+
     fn records_named(
         &self,
         task: &TaskName,

@@ -12,7 +12,7 @@ use super::names::{ColumnName, list, quoted, rows_table};
 use super::settle::Generation;
 use super::{Sqlite, StoreError, browse, digest, keys, stamp, stored};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Browse, Rows, Shown};
+use crate::store::{Browse, RecordKey, Rows, Shown};
 
 /// Of one part of all rows; whichever comes first.
 const PART_ROWS: usize = 2_000;
@@ -121,6 +121,7 @@ fn heading(connection: &Connection, generation: &Generation) -> Result<Rows, Sto
         values: layout.values.iter().filter_map(|&at| columns[at].value).map(among).collect(),
         cells: Vec::new(),
         first_seen: Vec::new(),
+        keys: Vec::new(),
     })
 }
 
@@ -146,6 +147,7 @@ fn each_part(
         part.table.rows.clear();
         part.cells.clear();
         part.first_seen.clear();
+        part.keys.clear();
     }
     if !part.table.rows.is_empty() {
         // Nothing comes after it.
@@ -159,7 +161,7 @@ fn select(generation: &Generation, condition: &str, order: &str) -> String {
     let separator = if generation.columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
     format!(
-        "SELECT _page, _first_seen{separator}{} FROM {}{condition} ORDER BY {order}_rowid_",
+        "SELECT _page, _first_seen, _key{separator}{} FROM {}{condition} ORDER BY {order}_rowid_",
         list(&generation.columns),
         quoted(&rows_table(generation.id))
     )
@@ -180,12 +182,13 @@ impl Layout {
 
     /// Appends a row, and says how many bytes its texts are.
     fn take(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
-        let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
+        let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 3)).collect::<Result<_, _>>()?;
         let bytes = cells.iter().flatten().map(String::len).sum();
         rows.table.rows.push(Row { cells, page: row.get(0)? });
         rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+        rows.keys.push(RecordKey(u128::from_be_bytes(row.get(2)?)));
         if !self.values.is_empty() {
-            let value = |index: &usize| Ok(json(row.get_ref(index + 2)?));
+            let value = |index: &usize| Ok(json(row.get_ref(index + 3)?));
             rows.cells.push(self.values.iter().map(value).collect::<Result<_, StoreError>>()?);
         }
         Ok(bytes)

@@ -9,7 +9,9 @@ use super::super::gate::Visitor;
 use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
-use super::{Side, address, found, page, sheet};
+use super::marks::Marks;
+use super::sheet::{heading, sheet};
+use super::{Side, address, found, page};
 
 /// Rows of one page.
 const ROWS: u64 = 50;
@@ -50,7 +52,7 @@ async fn show(
                         (parts::verb(&visitor, &line, "accept", "Publish these rows", &address(&line.task, "/aside")))
                         (parts::verb(&visitor, &line, "drop", "Drop them", &address(&line.task, "/aside")))
                     }
-                    (sheet("sheet", "Rows kept aside", &rows, offset + 1, |name| html! { (name) }))
+                    (sheet("Rows kept aside", &rows, &Marks::default(), offset + 1, heading))
                     (parts::pager(here as usize, rows.total.div_ceil(ROWS) as usize, |page| {
                         address(&line.task, &format!("/aside?page={page}"))
                     }))

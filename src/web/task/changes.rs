@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
+use chrono::Utc;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -149,7 +150,7 @@ fn columns(life: &Life) -> Vec<String> {
     names
 }
 
-/// A value holds until the next one.
+/// A value holds until the next one, and the last one until now.
 fn curve(life: &Life, column: &str) -> Markup {
     let mut points = Vec::new();
     let mut last: Option<f64> = None;
@@ -161,5 +162,8 @@ fn curve(life: &Life, column: &str) -> Markup {
         points.push((point.at, value));
         last = value;
     }
-    Chart { what: column, points, range: None, line: None }.draw()
+    if last.is_some() && life.now.is_some() {
+        points.push((Utc::now(), last));
+    }
+    Chart { what: column, points, band: Vec::new(), range: None, line: None }.draw()
 }

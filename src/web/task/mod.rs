@@ -2,9 +2,12 @@
 
 mod rows;
 mod sheet;
+mod marks;
 mod aside;
 mod changes;
+mod duplicates;
 mod runs;
+mod numbers;
 mod run;
 mod account;
 mod source;
@@ -25,7 +28,6 @@ use super::trouble::Trouble;
 use super::verbs::task_name;
 use super::{Shared, parts};
 
-pub use sheet::sheet;
 pub use step::Walks;
 
 pub fn routes() -> Vec<Route> {
@@ -33,6 +35,7 @@ pub fn routes() -> Vec<Route> {
         rows::routes(),
         aside::routes(),
         changes::routes(),
+        duplicates::routes(),
         runs::routes(),
         run::routes(),
         source::routes(),
@@ -50,6 +53,7 @@ pub enum Side {
     Rows,
     Aside,
     Changes,
+    Duplicates,
     Runs,
     Files,
     Step,
@@ -59,6 +63,7 @@ const SIDES: &[(Side, &str, &str)] = &[
     (Side::Rows, "", "Rows"),
     (Side::Aside, "/aside", "Kept aside"),
     (Side::Changes, "/changes", "Changes"),
+    (Side::Duplicates, "/duplicates", "Duplicates"),
     (Side::Runs, "/runs", "Runs"),
     (Side::Files, "/files", "Files"),
     (Side::Step, "/step", "Step through"),

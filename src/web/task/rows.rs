@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use crate::model::TaskName;
+use crate::model::{ColumnType, TaskName};
 use crate::show::Line;
 use crate::store::{Browse, Rows};
 
@@ -14,7 +14,9 @@ use super::super::gate::Visitor;
 use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
-use super::{Side, address, found, page, sheet};
+use super::marks::Marks;
+use super::sheet::{is_number, sheet};
+use super::{Side, address, found, numbers, page};
 
 /// Rows of one page.
 const ROWS: u64 = 50;
@@ -72,13 +74,17 @@ async fn show(
 ) -> Result<Html<String>, Trouble> {
     let line = found(&web, name).await?;
     let (task, browse) = (line.task.clone(), wanted.browse());
-    let rows = web.reader.read(move |store| store.browse(&task, &browse)).await?;
+    let read = web.reader.read(move |store| {
+        let Some(rows) = store.browse(&task, &browse)? else { return Ok(None) };
+        let marks = Marks::read(store, &task, &rows)?;
+        Ok(Some((rows, marks)))
+    });
     let body = html! {
-        @match rows {
+        @match read.await? {
             None => p.empty { "Nothing is published yet." },
-            Some(rows) => {
+            Some((rows, marks)) => {
                 (filter(&line.task, &wanted))
-                div #rows data-live { (table(&line, &rows, &wanted)) }
+                div #rows data-live { (table(&line, &rows, &marks, &wanted)) }
                 @if line.delta.is_some() { (roll_back(&visitor, &line)) }
             },
         }
@@ -98,8 +104,8 @@ fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
     }
 }
 
-fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
-    let heading = |name: &str| {
+fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
+    let heading = |name: &str, kind: Option<ColumnType>| {
         let is_it = wanted.sort == name;
         let by = Wanted { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
         let arrow = match (is_it, wanted.desc) {
@@ -107,7 +113,16 @@ fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
             (true, false) => " ▲",
             (true, true) => " ▼",
         };
-        html! { a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } } }
+        html! {
+            a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } }
+            @match kind {
+                Some(kind) if is_number(Some(kind)) => {
+                    a.type href=(numbers::link(&line.task, name)) title={ "How " (name) " goes over time" } { (kind.word()) }
+                },
+                Some(kind) => span.type { (kind.word()) },
+                None => {},
+            }
+        }
     };
     let (here, pages) = (wanted.page.max(1), rows.total.div_ceil(ROWS));
     let pager = parts::pager(here as usize, pages as usize, |page| {
@@ -119,7 +134,7 @@ fn table(line: &Line, rows: &Rows, wanted: &Wanted) -> Markup {
             ", seen last " (parts::time(Some(rows.last_seen), ""))
         }
         @if rows.table.rows.is_empty() { p.empty { "No row is so." } }
-        @else { (sheet("sheet", "Rows", rows, (here - 1) * ROWS + 1, heading)) (pager) }
+        @else { (marks.line()) (sheet("Rows", rows, marks, (here - 1) * ROWS + 1, heading)) (pager) }
     }
 }
 

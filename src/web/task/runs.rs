@@ -5,7 +5,7 @@ use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::model::SIMILARITY_LINE;
+use crate::model::{PastRun, SIMILARITY_LINE};
 use crate::show::times::short;
 use crate::show::verdict::LOOKED_THROUGH;
 use crate::store::RunRow;
@@ -15,7 +15,7 @@ use super::super::gate::Visitor;
 use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::super::{Shared, parts};
-use super::{Side, address, found, page};
+use super::{Side, address, found, numbers, page};
 
 /// Runs of one page.
 const RUNS: usize = 25;
@@ -30,6 +30,8 @@ pub fn routes() -> Vec<Route> {
 #[serde(default)]
 pub struct Wanted {
     page: usize,
+    /// Whose values are drawn.
+    column: Option<String>,
 }
 
 async fn show(
@@ -42,13 +44,16 @@ async fn show(
     let here = wanted.page.clamp(1, LOOKED_THROUGH as usize / RUNS);
     let task = line.task.clone();
     // One more than is shown says whether there is another page.
-    let wanted = u32::try_from(here * RUNS + 1).unwrap_or(LOOKED_THROUGH).max(CURVE);
-    let runs = web.reader.read(move |store| store.past_runs(&task, wanted)).await?;
+    let most = u32::try_from(here * RUNS + 1).unwrap_or(LOOKED_THROUGH).max(CURVE);
+    let runs = web.reader.read(move |store| store.past_runs(&task, most)).await?;
+    let ended: Vec<PastRun> = runs.iter().take(CURVE as usize).cloned().filter_map(RunRow::past).collect();
     let shown: Vec<&RunRow> = runs.iter().skip((here - 1) * RUNS).take(RUNS).collect();
     let body = html! {
         div #runs data-live {
             @if runs.is_empty() { p.empty { "It has not run yet." } } @else {
                 div.charts { (similarity(&runs)) (rows(&runs)) }
+                (numbers::show(&line.task, &ended, wanted.column.as_deref()))
+                h2 { "Runs" }
                 (table(&line.task, &shown))
                 (parts::pager(here, here + usize::from(runs.len() > here * RUNS), |page| {
                     address(&line.task, &format!("/runs?page={page}"))
@@ -62,12 +67,12 @@ async fn show(
 fn similarity(runs: &[RunRow]) -> Markup {
     let value = |run: &RunRow| run.end.as_ref().and_then(|(_, verdict)| verdict.similarity);
     let points = points(runs, value);
-    Chart { what: "Similarity", points, range: Some((0.0, 1.0)), line: Some(SIMILARITY_LINE) }.draw()
+    Chart { what: "Similarity", points, band: Vec::new(), range: Some((0.0, 1.0)), line: Some(SIMILARITY_LINE) }.draw()
 }
 
 fn rows(runs: &[RunRow]) -> Markup {
     let value = |run: &RunRow| run.end.as_ref().map(|(_, verdict)| verdict.rows as f64);
-    Chart { what: "Rows", points: points(runs, value), range: None, line: None }.draw()
+    Chart { what: "Rows", points: points(runs, value), band: Vec::new(), range: None, line: None }.draw()
 }
 
 type Points = Vec<(chrono::DateTime<chrono::Utc>, Option<f64>)>;

@@ -7,63 +7,78 @@ use crate::show::values;
 use crate::store::Rows;
 
 use super::super::parts::{self, cut};
+use super::marks::{self, Marks};
 
 /// Longer texts are cut; the cell's title has more of them.
 const MOST_CHARS: usize = 200;
 const MOST_TITLE_CHARS: usize = 2_000;
 
-/// A table of rows; `heading` makes what stands above a column.
-pub fn sheet(id: &str, label: &str, rows: &Rows, first: u64, heading: impl Fn(&str) -> Markup) -> Markup {
+/// A table of rows, numbered from `first`; `heading` makes what stands above a column.
+pub fn sheet(
+    label: &str,
+    rows: &Rows,
+    marks: &Marks,
+    first: u64,
+    heading: impl Fn(&str, Option<ColumnType>) -> Markup,
+) -> Markup {
     let kinds: Vec<Option<ColumnType>> = (0..rows.table.columns.len()).map(|at| kind(rows, at)).collect();
     html! {
-        div.sheet role="region" aria-label=(label) tabindex="0" id=(id) {
+        div.sheet role="region" aria-label=(label) tabindex="0" id="sheet" {
             table {
                 thead { tr {
                     th.number scope="col" { span.sr { "Number" } }
                     @for (name, kind) in rows.table.columns.iter().zip(&kinds) {
                         th.number[is_number(*kind)] scope="col" {
-                            (heading(name))
-                            @if let Some(kind) = kind { span.type { (kind.word()) } }
+                            (heading(name, *kind))
                         }
                     }
                 } }
                 tbody {
-                    @for (at, row) in rows.table.rows.iter().enumerate() {
-                        (line(rows, at, first + at as u64, row.cells.as_slice(), &kinds))
-                    }
+                    @for at in 0..rows.table.rows.len() { (line(rows, marks, at, first + at as u64, &kinds)) }
                 }
             }
         }
     }
 }
 
-fn line(rows: &Rows, at: usize, number: u64, texts: &[Option<String>], kinds: &[Option<ColumnType>]) -> Markup {
-    let values = values::shown(rows, at);
+fn line(rows: &Rows, marks: &Marks, at: usize, number: u64, kinds: &[Option<ColumnType>]) -> Markup {
+    let (texts, key, values) = (&rows.table.rows[at].cells, rows.keys[at], values::shown(rows, at));
+    let cells = texts.iter().zip(&rows.table.columns).zip(kinds.iter().zip(&values));
     html! {
         tr {
-            td.number.faint { (number) }
-            @for ((text, kind), value) in texts.iter().zip(kinds).zip(&values) {
-                td.number[is_number(*kind)] title=[title(text.as_deref(), *kind, value)] {
-                    (parts::text(text.as_deref().unwrap_or_default(), MOST_CHARS))
+            td.number.faint.changed[marks.is_new(key)] { (marks.number(key, number)) }
+            @for ((text, column), (kind, value)) in cells {
+                @let (text, before) = (text.as_deref(), marks.before(key, column, text.as_deref()));
+                td.number[is_number(*kind)].changed[before.is_some()] title=[title(text, *kind, value, before)] {
+                    (parts::text(text.unwrap_or_default(), MOST_CHARS))
+                    @if let Some(before) = before { (marks::was(before)) }
                 }
             }
         }
     }
 }
 
-/// What a text means, where it means something; else the rest of a long one.
-fn title(text: Option<&str>, kind: Option<ColumnType>, value: &str) -> Option<String> {
-    match (text, kind) {
+/// What a text means, where it means something, or else the rest of a long one; and what it was.
+fn title(text: Option<&str>, kind: Option<ColumnType>, value: &str, before: Option<&str>) -> Option<String> {
+    let means = match (text, kind) {
         (Some(_), Some(kind)) => Some(format!("{}: {}", kind.word(), cut(value, MOST_TITLE_CHARS))),
         (Some(text), None) if text.chars().count() > MOST_CHARS => Some(cut(text, MOST_TITLE_CHARS)),
         _ => None,
-    }
+    };
+    let was = before.map(|it| format!("before: {}", marks::said(it, MOST_TITLE_CHARS)));
+    let all: Vec<String> = means.into_iter().chain(was).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
 }
 
 fn kind(rows: &Rows, at: usize) -> Option<ColumnType> {
     rows.values.iter().find(|it| it.of == at && it.facet == Facet::Value).map(|it| it.kind)
 }
 
-fn is_number(kind: Option<ColumnType>) -> bool {
+/// Above a column: what it is called and, where it has a type, which.
+pub fn heading(name: &str, kind: Option<ColumnType>) -> Markup {
+    html! { (name) @if let Some(kind) = kind { span.type { (kind.word()) } } }
+}
+
+pub fn is_number(kind: Option<ColumnType>) -> bool {
     matches!(kind, Some(ColumnType::Int | ColumnType::Number | ColumnType::Money))
 }

@@ -2,6 +2,7 @@
 //! its own; nothing is published and nothing is kept.
 
 mod show;
+mod list;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::daemon::stepping::Stepping;
 use crate::model::{Stepped, TaskName};
-use crate::taskdir;
+use crate::taskdir::{self, ScriptText};
 
 use super::super::Shared;
 use super::super::gate::Visitor;
@@ -49,6 +50,8 @@ pub struct Walks(Arc<Mutex<HashMap<TaskName, Arc<Walk>>>>);
 
 pub struct Walk {
     stepping: Arc<tokio::sync::Mutex<Stepping>>,
+    /// robot.toml as it was when the walk began.
+    text: ScriptText,
     seen: Mutex<Seen>,
 }
 
@@ -119,7 +122,8 @@ async fn show(State(web): State<Shared>, visitor: Visitor, name: Path<String>) -
         Some(walk) => {
             let is_busy = walk.stepping.try_lock().is_err();
             let seen = walk.seen();
-            show::walk(&visitor, &line.task, &seen.stepped, is_busy, seen.is_gone, !seen.page.is_empty())
+            let look = show::Look { text: &walk.text, is_busy, is_gone: seen.is_gone, has_page: !seen.page.is_empty() };
+            show::walk(&visitor, &line.task, &seen.stepped, &look)
         }
     };
     Ok(page(&visitor, &line, Side::Step, body))
@@ -132,12 +136,14 @@ async fn begin(State(web): State<Shared>, name: Path<String>) -> Result<Redirect
         return Err(Trouble::Refused(format!("{MOST} robots are being walked through already; end one of them")));
     }
     let dir = web.config.tasks.join(line.task.as_str());
-    let folder = spawn_blocking(move || taskdir::read(&dir)).await.map_err(|_| Trouble::Internal)?;
-    let folder = Arc::new(folder.map_err(|problem| Trouble::Refused(problem.to_string()))?);
+    let read = spawn_blocking(move || taskdir::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
+    let read = read.await.map_err(|_| Trouble::Internal)?;
+    let (text, folder) = read.map_err(|problem| Trouble::Refused(problem.to_string()))?;
+    let folder = Arc::new(folder);
     let (stepping, stepped) = web.door.runner.step_through(&folder).await.map_err(Trouble::Refused)?;
     let seen = Seen { stepped, page: Vec::new(), used: Instant::now(), is_gone: false };
     let stepping = Arc::new(tokio::sync::Mutex::new(stepping));
-    web.walks.keep(line.task.clone(), Walk { stepping, seen: Mutex::new(seen) });
+    web.walks.keep(line.task.clone(), Walk { stepping, text, seen: Mutex::new(seen) });
     Ok(here(&line.task))
 }
 

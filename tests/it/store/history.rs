@@ -8,6 +8,8 @@ on_both! {
     a_task_of_which_everything_changes_all_the_time_does_not_fill_the_disk
     what_was_added_changed_and_removed_is_kept_cell_by_cell
     changes_are_read_page_by_page
+    rows_are_told_what_a_change_did_to_them
+    of_a_large_change_a_few_records_are_found
     a_record_that_leaves_and_comes_back_is_the_same_record
     rows_that_are_brought_back_are_a_change_too
     where_columns_changed_only_those_that_both_have_are_compared
@@ -114,6 +116,38 @@ fn changes_are_read_page_by_page(kind: Kind) {
     let records = scene.store.records_of(all[0], 0, 1).expect("records");
     let rest = scene.store.records_of(all[0], records[0].id, 9).expect("records");
     assert_eq!((in_short(&records[0]), rest.len()), (vec!["a.price 3>4".to_owned()], 1));
+}
+
+/// What a change did to some of the published rows, in short.
+fn among(scene: &Scene, change: &Change, rows: std::ops::Range<usize>) -> Vec<String> {
+    let shown = scene.store.published(&scene.task, rows.len() as u64, rows.start as u64).expect("rows");
+    let keys = shown.expect("published").keys;
+    assert_eq!(keys.len(), rows.len());
+    let mut found: Vec<String> =
+        scene.store.changed_among(change.id, &keys).expect("records").iter().flat_map(in_short).collect();
+    found.sort();
+    found
+}
+
+fn rows_are_told_what_a_change_did_to_them(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.go(CHANGED, &[&["a", "1"], &["b", "1"], &["c", "1"]]);
+    scene.go(CHANGED, &[&["d", "9"], &["c", "-"], &["a", "2"], &["e", "1"]]);
+    scene.go(CHANGED, &[&["d", "9"], &["c", "-"], &["a", "3"], &["e", "1"]]);
+    let changes = scene.changes();
+    assert_eq!(among(&scene, &changes[1], 0..2), ["+d", "c.price 1>-"], "only of the rows that were asked for");
+    assert_eq!(among(&scene, &changes[1], 2..4), ["+e", "a.price 1>2"]);
+    assert_eq!(among(&scene, &changes[0], 0..4), ["a.price 2>3"], "and only of that change");
+    assert_eq!(scene.store.changed_among(changes[0].id, &[]).expect("a store"), []);
+}
+
+fn of_a_large_change_a_few_records_are_found(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.go_many(6_000, "1", &[]);
+    scene.go_many(6_001, "1", &[(5_999, "2"), (17, "3")]);
+    let change = scene.changes().remove(0);
+    assert_eq!(among(&scene, &change, 0..50), ["hotel 17.price 1>3"]);
+    assert_eq!(among(&scene, &change, 5_995..6_001), ["+hotel 6000", "hotel 5999.price 1>2"]);
 }
 
 fn a_record_that_leaves_and_comes_back_is_the_same_record(kind: Kind) {

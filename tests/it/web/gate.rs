@@ -49,6 +49,26 @@ fn log_in(url: &str) -> (String, String) {
     (session, between(&page.body, "name=\"pieme-token\" content=\"", "\""))
 }
 
+/// Somebody without a browser who has logged in.
+pub struct Guest {
+    url: String,
+    session: String,
+    token: String,
+}
+
+impl Guest {
+    pub fn log_in(url: &str) -> Guest {
+        let (session, token) = log_in(url);
+        Guest { url: url.to_owned(), session, token }
+    }
+
+    /// What `/api/…` says.
+    pub fn json(&self, path: &str) -> serde_json::Value {
+        let answer = ask(&format!("{}api/{path}", self.url), &["-b", &self.session]);
+        serde_json::from_str(&answer.body).expect("JSON")
+    }
+}
+
 fn filled(path: &str) -> String {
     path.trim_start_matches('/')
         .replace("{name}", SHOP)
@@ -180,10 +200,8 @@ fn the_api_says_what_the_commands_say() {
     stage.drop_folder(SHOP);
     let url = open(&mut stage);
     stage.wait_for_state(SHOP, "ok");
-    let (session, token) = log_in(&url);
-    let get = |path: &str| -> serde_json::Value {
-        serde_json::from_str(&ask(&format!("{url}api/{path}"), &["-b", &session]).body).expect("JSON")
-    };
+    let guest = Guest::log_in(&url);
+    let get = |path: &str| guest.json(path);
     assert_eq!(get("status")["tasks"][0]["task"], SHOP);
     assert_eq!(get("tasks/practice-shop")["rows"], 48);
     let rows = get("tasks/practice-shop/records?limit=2&sort=price&desc=true");
@@ -197,8 +215,8 @@ fn the_api_says_what_the_commands_say() {
     );
     assert!(get("tasks/nowhere")["error"].as_str().is_some_and(|it| it.contains("no task `nowhere`")));
     let origin = format!("Origin: {}", url.trim_end_matches('/'));
-    let header = format!("X-Pieme-Token: {token}");
-    let press = ["-X", "POST", "-b", &session, "-H", &origin, "-H", &header];
+    let header = format!("X-Pieme-Token: {}", guest.token);
+    let press = ["-X", "POST", "-b", &guest.session, "-H", &origin, "-H", &header];
     let said = ask(&format!("{url}api/tasks/practice-shop/pause"), &press);
     assert_eq!((said.code, said.body.trim()), (200, r#"{"answer":"done"}"#));
     stage.wait_for_state(SHOP, "paused");

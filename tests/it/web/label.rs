@@ -9,43 +9,45 @@ use super::{Browser, log_in, open};
 const SHOP: &str = "shop";
 
 /// A confirmed shop that has been redesigned, and somebody who has logged in.
-struct Desk {
-    stage: Stage,
-    browser: Browser,
-    url: String,
+pub struct Desk {
+    pub stage: Stage,
+    pub browser: Browser,
+    pub url: String,
 }
 
 impl Desk {
-    fn redesigned() -> Desk {
+    pub fn redesigned() -> Desk {
         Desk::of(&[SHOP], "")
     }
 
+    /// The same before the redesign.
+    pub fn well() -> Desk {
+        let (stage, url) = opened(&[SHOP], "");
+        Desk::sit(stage, url)
+    }
+
     fn of(tasks: &[&str], alert: &str) -> Desk {
-        let mut stage = Stage::new();
-        for task in tasks {
-            stage.drop_folder_as("practice-shop", task);
-            let file = format!("tasks/{task}/task.toml");
-            let text = stage.read(&file).replace("every = \"30s\"", "every = \"6h\"");
-            stage.write(&file, &format!("{text}\n{alert}"));
-        }
-        let url = open(&mut stage);
-        tasks.iter().for_each(|task| stage.wait_for_state(task, "ok"));
+        let (stage, url) = opened(tasks, alert);
         stage.site.set_redesign(true);
         for task in tasks {
             assert_eq!(stage.pieme(&["run", task, "--json"]).json()["cause"], "layout");
         }
+        Desk::sit(stage, url)
+    }
+
+    fn sit(stage: Stage, url: String) -> Desk {
         let mut browser = Browser::start();
         log_in(&mut browser, &url);
         Desk { stage, browser, url }
     }
 
-    fn go(&mut self, path: &str) {
+    pub fn go(&mut self, path: &str) {
         self.browser.goto(&format!("{}{path}", self.url));
         self.browser.wait_for("lists and outlines", "document.querySelector('#bench')?.dataset.outlined");
     }
 
     /// Does something that asks for lists, and waits until they are shown.
-    fn changes(&mut self, act: impl FnOnce(&mut Browser)) -> String {
+    pub fn changes(&mut self, act: impl FnOnce(&mut Browser)) -> String {
         let count = self.browser.eval("Number(document.querySelector('#bench').dataset.ready)");
         act(&mut self.browser);
         self.browser.wait_for("other lists", &format!("document.querySelector('#bench').dataset.ready > {count}"));
@@ -62,12 +64,12 @@ impl Desk {
         self.browser.press(key, code);
     }
 
-    fn names(&mut self) -> Vec<String> {
+    pub fn names(&mut self) -> Vec<String> {
         texts(&self.browser.eval("[...document.querySelectorAll('#sheet th input')].map(it => it.value)"))
     }
 
     /// Takes what is shown, and waits for the end of the run.
-    fn take(&mut self) {
+    pub fn take(&mut self) {
         self.key("Enter");
         // Columns in another order are a change, and as good.
         self.browser.wait_for("ok", "['ok', 'changed'].includes(document.querySelector('#state').textContent)");
@@ -75,11 +77,11 @@ impl Desk {
         self.stage.wait_for("it to stay so", || ["ok", "changed"].contains(&self.stage.state(SHOP).as_str()));
     }
 
-    fn columns(&self) -> String {
+    pub fn columns(&self) -> String {
         self.stage.sql("SELECT group_concat(name) FROM pragma_table_info('shop')")
     }
 
-    fn records(&self) -> Vec<String> {
+    pub fn records(&self) -> Vec<String> {
         let all = self.stage.pieme(&["records", SHOP, "--json"]).json();
         let mut rows: Vec<String> = all["records"].as_array().into_iter().flatten().map(Value::to_string).collect();
         rows.sort();
@@ -87,12 +89,26 @@ impl Desk {
     }
 }
 
+/// A dashboard with confirmed shops, all well.
+fn opened(tasks: &[&str], alert: &str) -> (Stage, String) {
+    let mut stage = Stage::new();
+    for task in tasks {
+        stage.drop_folder_as("practice-shop", task);
+        let file = format!("tasks/{task}/task.toml");
+        let text = stage.read(&file).replace("every = \"30s\"", "every = \"6h\"");
+        stage.write(&file, &format!("{text}\n{alert}"));
+    }
+    let url = open(&mut stage);
+    tasks.iter().for_each(|task| stage.wait_for_state(task, "ok"));
+    (stage, url)
+}
+
 fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().map(|it| it.as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// In the frame: where a text of the list stands, in the middle of the view.
-fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
+pub fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
     let found = browser.eval(&format!(
         "(() => {{ const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); let it;
            while (all.nextNode()) if (all.currentNode.data.trim() === {text:?} && all.currentNode.parentElement.closest('main')) it = all.currentNode;
@@ -236,31 +252,6 @@ fn a_record_is_enclosed_by_dragging_over_it_and_by_a_click_beside_its_values() {
     assert!(said.contains("12 rows"), "{said}");
     desk.take();
     assert_eq!(desk.records().len(), 48);
-}
-
-#[test]
-fn columns_are_split_and_joined_in_the_spreadsheet() {
-    let mut desk = Desk::redesigned();
-    desk.go("label/shop");
-    let tool = |column: &str, nth: usize| {
-        format!(
-            "[...document.querySelectorAll('#sheet th')].find(it => it.querySelector('input').value === {column:?})
-               .querySelectorAll('.tools button')[{nth}].click()"
-        )
-    };
-    desk.browser.eval(&tool("stock", 0));
-    desk.browser.wait_for("the question", "document.querySelector('#split').open");
-    desk.browser.call("Input.insertText", serde_json::json!({ "text": " in " }));
-    let said = desk.changes(|it| it.press("Enter", 13));
-    assert!(said.starts_with("Cut."), "{said}");
-    assert!(desk.names().contains(&"stock.1".to_owned()), "{:?}", desk.names());
-    let said = desk.changes(|it| drop(it.eval(&tool("rating", 1))));
-    assert!(said.starts_with("Joined."), "{said}");
-    assert!(desk.names().contains(&"rating reviews".to_owned()), "{:?}", desk.names());
-    desk.take();
-    let first = desk.stage.pieme(&["records", SHOP, "--json"]).json()["records"][0].clone();
-    assert_eq!(first["rating reviews"], "2.8 73", "{first}");
-    assert_eq!(first["stock.1"], "26", "{first}");
 }
 
 #[test]

@@ -17,10 +17,19 @@ const MOST_HEIGHT: u32 = 1_600;
 /// Tasks in several states, with a redesign that has been noticed.
 fn set_the_scene() -> (Stage, String) {
     let (mut stage, page) = labelled();
-    page.say(&table(&NAMES[1..]));
+    let task = stage.read("tasks/hotels/task.toml");
+    stage.write("tasks/hotels/task.toml", &format!("{task}\n[data]\nkey = [\"hotel\"]\n"));
+    page.say(&table(&NAMES[..11]));
+    stage.pieme(&["run", "hotels"]);
+    page.say(&table(&NAMES).replace("EUR 82.00", "EUR 95.00").replace("EUR 85.00", "EUR 79.00"));
     stage.pieme(&["run", "hotels"]);
     page.say(&table(&NAMES[..5]));
     stage.pieme(&["run", "hotels"]);
+    for file in ["task.toml", "template.json", "labels.toml"] {
+        stage.write(&format!("tasks/inns/{file}"), &stage.read(&format!("tasks/hotels/{file}")));
+    }
+    page.say(&table(&NAMES[6..]));
+    stage.pieme(&["run", "inns"]);
     stage.drop_folder(SHOP);
     stage.drop_folder("practice-orders");
     stage.write_task("flats", "/products", "enabled = false\ntitle = \"Flats in Ulm\"");
@@ -37,14 +46,19 @@ fn set_the_scene() -> (Stage, String) {
 
 fn pages(stage: &Stage) -> Vec<(&'static str, String)> {
     let run = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{SHOP}' ORDER BY started DESC LIMIT 1"));
+    let key = stage.sql("SELECT lower(hex(key)) FROM _changed_record WHERE what = 'changed' LIMIT 1");
     let side = |side: &str| format!("task/{SHOP}{side}");
     vec![
         ("status", String::new()),
         ("status-none", "?q=nothing".to_owned()),
         ("rows", side("")),
+        ("rows-changed", "task/hotels".to_owned()),
         ("aside", "task/hotels/aside".to_owned()),
         ("changes", "task/hotels/changes".to_owned()),
+        ("duplicates", "task/hotels/duplicates?across=true&look=true&by=hotel".to_owned()),
+        ("record", format!("task/hotels/record/{key}")),
         ("runs", side("/runs")),
+        ("numbers", "task/hotels/runs?column=price".to_owned()),
         ("run", side(&format!("/run/{run}"))),
         ("page", side(&format!("/run/{run}/page/1"))),
         ("files", side("/files")),

@@ -1,13 +1,19 @@
 //! The dashboard, as a browser and as a stranger meet it.
 
 mod browser;
+mod duplicates;
 mod gate;
 mod label;
 mod add;
 mod frame;
 mod looks;
+mod marks;
+mod numbers;
 mod pages;
 mod payloads;
+mod sheet;
+mod touch;
+mod walk;
 
 use std::process::{Command, Stdio};
 

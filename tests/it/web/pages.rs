@@ -169,44 +169,6 @@ fn files_are_checked_while_they_are_typed_and_saved_only_when_they_are_good() {
 }
 
 #[test]
-fn a_robot_is_walked_through_forward_and_back() {
-    let mut stage = Stage::new();
-    stage.drop_folder("practice-orders");
-    let url = open(&mut stage);
-    stage.wait_for_state("practice-orders", "ok");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
-    browser.goto(&format!("{url}task/practice-orders/step"));
-    let press = |browser: &mut Browser, path: &str| {
-        browser.eval("window.isOld = true");
-        browser.click(&format!("form[action$='/step{path}'] button"));
-        browser.wait_for_load(path);
-    };
-    press(&mut browser, "");
-    let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
-    let done = "document.querySelectorAll('.steps li.done').length";
-    assert!(steps > 1, "{}", browser.text());
-    for step in 1..=steps {
-        press(&mut browser, "/next");
-        assert_eq!(browser.eval(done), step, "{}", browser.text());
-    }
-    let text = browser.text();
-    assert!(
-        text.contains("30 so far") && text.contains("Address") && !text.contains(pieme::practice::PASSWORD),
-        "{text}"
-    );
-    let source = browser.eval("document.querySelector('iframe.source').src");
-    let source = browser.eval(&format!("fetch({source}).then(it => it.text())"));
-    assert!(source.as_str().is_some_and(|it| it.contains("<html")), "{source}");
-    press(&mut browser, "/back");
-    press(&mut browser, "/back");
-    assert_eq!(browser.eval(done), steps - 2, "{}", browser.text());
-    press(&mut browser, "/end");
-    assert!(browser.text().contains("Begin"), "{}", browser.text());
-    stage.wait_for("its process to end", || stage.children_of(stage.daemon_pid()).is_empty());
-}
-
-#[test]
 fn search_finds_published_rows_within_the_dashboard_and_alone() {
     let mut stage = Stage::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port").port();

@@ -2,7 +2,7 @@
 //! content security policy, so that what is tested is the pages themselves.
 
 use chrono::Utc;
-use pieme::model::{Failure, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
+use pieme::model::{Failure, NumberFigures, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
 use pieme::store::{RunStart, Store, Trigger};
 use serde_json::json;
 use url::Url;
@@ -94,14 +94,15 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
         saved_as: Some(text.to_owned()),
     };
     let columns = [text.to_owned(), format!("{text} link")];
-    let row = |cell: &&str| Row {
-        cells: vec![Some((*cell).to_owned()), Some(format!("http://shop.example/{cell}"))],
+    let row = |cell: &&str, before: &str| Row {
+        cells: vec![Some(format!("{before}{cell}")), Some(format!("http://shop.example/{cell}"))],
         page: 1,
     };
-    let rows: Vec<Row> = cells.iter().map(row).collect();
-    for outcome in ["published", "quarantined", "failed"] {
+    // Every row is changed by the second publication, and what it was is shown as well.
+    for (outcome, before) in [("published", text), ("published", ""), ("quarantined", ""), ("failed", "")] {
         let run = begin(store, &task);
-        store.stage_rows(run, &task, &columns, &[], &rows, Utc::now()).expect("rows");
+        let rows: Vec<Row> = cells.iter().map(|cell| row(cell, before)).collect();
+        store.stage_rows(run, &task, &columns, &columns[1..], &rows, Utc::now()).expect("rows");
         let line = TraceLine { at: Utc::now(), step: 1, verb: text.to_owned(), text: text.to_owned() };
         store.trace(run, &[line]).expect("a line");
         let body = zstd::bulk::compress(text.as_bytes(), 1).expect("it can be packed");
@@ -111,9 +112,16 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
             let cause = if outcome == "published" { "changed" } else { "layout" };
             verdict.outcome = pieme::model::Outcome::from_words(outcome, cause).expect("an outcome");
             (verdict.rows, verdict.pages, verdict.similarity) = (rows.len() as u64, 1, Some(0.5));
+            verdict.figures.numbers = columns.iter().map(|column| numbers(column, text)).collect();
         }
         store.end_run(run, &verdict, Utc::now()).expect("an end");
     }
+}
+
+/// What the values of a column were like, under a hostile name and in a hostile currency.
+fn numbers(column: &str, currency: &str) -> NumberFigures {
+    let (column, currency) = (column.to_owned(), Some(currency.to_owned()));
+    NumberFigures { column, currency, count: 1, least: 1.0, lower: 1.0, median: 1.0, upper: 1.0, most: 1.0 }
 }
 
 fn begin(store: &mut Store, task: &TaskName) -> RunId {
@@ -125,8 +133,12 @@ fn begin(store: &mut Store, task: &TaskName) -> RunId {
 }
 
 fn all_pages(stage: &Stage, task: &str) -> Vec<String> {
-    let mut paths: Vec<String> =
-        ["", "?q=x", "/aside", "/runs", "/files"].iter().map(|side| format!("task/{task}{side}")).collect();
+    let mut paths: Vec<String> = ["", "?q=x", "/aside", "/changes", "/duplicates", "/runs", "/files"]
+        .iter()
+        .map(|side| format!("task/{task}{side}"))
+        .collect();
+    let key = stage.sql(&format!("SELECT lower(hex(r.key)) FROM _changed_record r JOIN _change c ON c.id = r.change WHERE c.task = '{task}' LIMIT 1"));
+    paths.push(format!("task/{task}/record/{key}"));
     let runs = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{task}'"));
     for run in runs.lines() {
         paths.extend(["", "/page/1", "/page/1/source"].map(|more| format!("task/{task}/run/{run}{more}")));
@@ -168,8 +180,21 @@ fn no_payload_in_any_field_runs_on_any_page() {
     paths.extend(["forward", "backward", "p0", "p5", "p49"].iter().flat_map(|task| all_pages(&stage, task)));
     let query: String = url::form_urlencoded::byte_serialize(forward.as_bytes()).collect();
     paths.extend(
-        ["?q=", "?state=", "search?q=", "task/forward?sort=", "task/", "log-in?next="].map(|it| format!("{it}{query}")),
+        [
+            "?q=",
+            "?state=",
+            "search?q=",
+            "task/forward?sort=",
+            "task/forward/runs?column=",
+            "task/forward/duplicates?across=true&look=true&by=",
+            "task/",
+            "log-in?next=",
+        ]
+        .map(|it| format!("{it}{query}")),
     );
+    browser.goto(&format!("{url}task/forward"));
+    assert_ne!(browser.eval("document.querySelectorAll('#sheet td.changed del').length"), 0, "what was is there");
+    paths.push("task/forward/duplicates?across=true&look=true".to_owned());
     for path in paths {
         browser.goto(&format!("{url}{path}"));
         let seen = browser.eval(FOUND);
@@ -177,6 +202,24 @@ fn no_payload_in_any_field_runs_on_any_page() {
         // What a refresh brings in is a stranger's text as well.
         browser.eval("import(document.querySelector('script[src$=\"app.js\"]')?.src ?? 'data:text/javascript,export const refresh=()=>0').then(it => it.refresh())");
         assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "{path}, refreshed");
+    }
+    walk(&mut browser, &stage, &url);
+}
+
+/// A walk shows robot.toml as it was written, and what its variables are.
+fn walk(browser: &mut Browser, stage: &Stage, url: &str) {
+    // A variable that there is not would be refused.
+    let text = toml::Value::from(PAYLOADS.join(" ").replace('\u{0}', "").replace("${", "$ {")).to_string();
+    let robot = format!("[[step]]\nget = \"/products\"\n[[step]]\nset = {{ x = {text} }}\n");
+    stage.write("tasks/forward/robot.toml", &robot);
+    stage.wait_for_state("forward", "paused");
+    browser.goto(&format!("{url}task/forward/step"));
+    for path in ["", "/next", "/next"] {
+        browser.eval("window.isOld = true");
+        browser.click(&format!("form[action$='/step{path}'] button"));
+        browser.wait_for_load(path);
+        assert!(browser.text_of(".steps li:nth-child(2) pre").contains("ran()"), "{}", browser.text());
+        assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "step{path}");
     }
 }
 

@@ -4,10 +4,12 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::model::{Stepped, TaskName};
+use crate::taskdir::ScriptText;
 
 use super::super::super::gate::Visitor;
 use super::super::super::{layout, parts};
 use super::super::address;
+use super::list;
 
 /// Of a variable's value.
 const MOST_CHARS: usize = 500;
@@ -19,39 +21,44 @@ pub fn beginning(visitor: &Visitor, task: &TaskName) -> Markup {
     }
 }
 
-pub fn walk(
-    visitor: &Visitor,
-    task: &TaskName,
-    walk: &Stepped,
-    is_busy: bool,
-    is_gone: bool,
-    has_page: bool,
-) -> Markup {
-    let all = walk.steps.len();
+/// What is known of a walk beside how it stands.
+pub struct Look<'a> {
+    pub text: &'a ScriptText,
+    pub is_busy: bool,
+    pub is_gone: bool,
+    pub has_page: bool,
+}
+
+pub fn walk(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>) -> Markup {
     html! {
         div #walk data-live {
-            ol.steps {
-                @for (at, verb) in walk.steps.iter().enumerate() {
-                    li.done[at < walk.done] aria-current=[(at == walk.done).then_some("step")] { code { (verb) } }
-                }
+            (actions(visitor, task, walk, look))
+            div.walk {
+                (list::list(walk, look.text))
+                div { @if let Some(last) = &walk.last { (step(last)) } @else { p.empty { "Nothing is done yet." } } }
             }
-            div.actions {
-                @if is_gone {
-                    p.off { "The walk has ended: its process was stopped by a limit of the task, or crashed." }
-                } @else if is_busy {
-                    p { "The step is under way. " a href=(address(task, "/step")) { "Look again" } }
-                } @else {
-                    (button(visitor, task, "/next", if walk.done < all { "Next step" } else { "All steps are done" }, walk.done < all))
-                    (button(visitor, task, "/back", "Back", walk.last.is_some()))
-                }
-                (button(visitor, task, "", "Begin again", true))
-                (button(visitor, task, "/end", "End", true))
-            }
-            @if let Some(last) = &walk.last { (step(last)) } @else { p.empty { "Nothing is done yet." } }
         }
-        @if has_page {
+        @if look.has_page {
             h3 { "Its source" }
             iframe.source sandbox="" src=(address(task, &format!("/step/source?{}", walk.done))) title="The page's source" {}
+        }
+    }
+}
+
+fn actions(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>) -> Markup {
+    let all = walk.steps.len();
+    html! {
+        div.actions {
+            @if look.is_gone {
+                p.off { "The walk has ended: its process was stopped by a limit of the task, or crashed." }
+            } @else if look.is_busy {
+                p { "The step is under way. " a href=(address(task, "/step")) { "Look again" } }
+            } @else {
+                (button(visitor, task, "/next", if walk.done < all { "Next step" } else { "All steps are done" }, walk.done < all))
+                (button(visitor, task, "/back", "Back", walk.last.is_some()))
+            }
+            (button(visitor, task, "", "Begin again", true))
+            (button(visitor, task, "/end", "End", true))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Going through the published rows twice: the first time only hashes are kept, the second time the records that have company.
+//! Records of the same thing but for spelling. The published rows are gone through twice: the first time only hashes are kept, the
+//! second time the records that have company.
 
 use std::ops::ControlFlow;
 
@@ -6,18 +7,24 @@ use serde_json::{Map, Value as Json};
 
 use crate::config::Config;
 use crate::model::{TaskName, ValueColumn};
-use crate::normalise::likeness::{Group, Likeness, Sieve};
-use crate::store::{Rows, Store, StoreError};
+use crate::normalise::likeness::{Likeness, Sieve};
+use crate::store::{RecordKey, Rows, Store, StoreError};
 
-/// Records that are compared, at 16 bytes each while hashes are gathered: 80 MB at most.
-const MOST: u64 = 5_000_000;
+pub use crate::normalise::likeness::{Group, How};
 
-/// Records with company that are kept with their texts; a list of more is read by nobody.
-const MOST_KEPT: usize = 50_000;
+/// How much is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Records that are compared, at 16 bytes each while hashes are gathered.
+    pub compared: u64,
+    /// Records with company that are kept with their texts.
+    pub kept: usize,
+}
 
 #[derive(Clone)]
 pub struct Record {
     pub task: TaskName,
+    pub key: RecordKey,
     /// Its texts under their columns.
     pub cells: Map<String, Json>,
 }
@@ -29,22 +36,28 @@ pub struct Found {
     pub is_complete: bool,
 }
 
-pub fn through(config: &Config, store: &Store, tasks: &[TaskName], by: &[String]) -> Result<Found, StoreError> {
+pub fn through(
+    config: &Config,
+    store: &Store,
+    tasks: &[TaskName],
+    by: &[String],
+    limits: Limits,
+) -> Result<Found, StoreError> {
     let mut sieve = Sieve::default();
     let mut compared = 0;
     each(config, store, tasks, by, |likeness, _, _, _| {
         sieve.note(&likeness);
         compared += 1;
-        compared < MOST
+        compared < limits.compared
     })?;
     let mut suspects = sieve.suspects();
-    let mut is_complete = compared < MOST;
+    let mut is_complete = compared < limits.compared;
     each(config, store, tasks, by, |likeness, task, rows, row| {
         if suspects.has_company(&likeness) {
-            suspects.keep(likeness, Record { task: task.clone(), cells: cells(rows, row) });
+            suspects.keep(likeness, Record { task: task.clone(), key: rows.keys[row], cells: cells(rows, row) });
         }
-        is_complete &= suspects.len() < MOST_KEPT;
-        suspects.len() < MOST_KEPT
+        is_complete &= suspects.len() < limits.kept;
+        suspects.len() < limits.kept
     })?;
     Ok(Found { groups: suspects.groups(), compared, is_complete })
 }

@@ -1,15 +1,20 @@
 //! robot.toml as the person wrote it, step by step, with the comments above each.
 
-use std::path::Path;
+use toml_edit::Document;
 
-use crate::taskdir::ROBOT_FILE;
+use super::folder::Folder;
+use super::{ROBOT_FILE, TaskFolder, read_toml};
 
-/// The texts of the steps; empty where they do not stand one after the other (`step = [ … ]`).
+/// The texts of the steps, one each; none where the file cannot be read so.
+#[derive(Clone, Debug, Default)]
 pub struct ScriptText(Vec<String>);
 
 impl ScriptText {
-    pub fn read(dir: &Path) -> ScriptText {
-        ScriptText(cut(&std::fs::read_to_string(dir.join(ROBOT_FILE)).unwrap_or_default()))
+    /// Of a folder that was read just now; a file that was edited meanwhile is not its text any more.
+    pub fn of(task: &TaskFolder) -> ScriptText {
+        let source = Folder::open(&task.dir).ok().and_then(|folder| read_toml(&folder, ROBOT_FILE).ok().flatten());
+        let steps = source.map(|source| cut(source.text())).unwrap_or_default();
+        ScriptText(if steps.len() == task.script.steps.len() { steps } else { Vec::new() })
     }
 
     pub fn step(&self, index: usize) -> Option<&str> {
@@ -18,6 +23,19 @@ impl ScriptText {
 }
 
 fn cut(text: &str) -> Vec<String> {
+    let steps = cut_tables(text);
+    if steps.is_empty() { cut_list(text).unwrap_or_default() } else { steps }
+}
+
+/// `step = [ … ]`
+fn cut_list(text: &str) -> Option<Vec<String>> {
+    let document = Document::parse(text).ok()?;
+    let steps = document.get("step")?.as_array()?.iter();
+    steps.map(|step| Some(text.get(step.span()?)?.to_owned())).collect()
+}
+
+/// `[[step]]`, line by line.
+fn cut_tables(text: &str) -> Vec<String> {
     let mut steps: Vec<Vec<&str>> = Vec::new();
     // Comments stand above the step that they are about.
     let mut waiting: Vec<&str> = Vec::new();
@@ -51,6 +69,10 @@ mod tests {
         assert_eq!(steps.len(), 3, "{steps:?}");
         assert_eq!(steps[0], "# first\n[[step]]\nget = '/a'");
         assert!(steps[1].starts_with("# second\n[[step]] # here") && steps[1].ends_with("get = '/b'"), "{}", steps[1]);
-        assert_eq!(cut("step = [{ get = '/a' }]"), Vec::<String>::new());
+        assert_eq!(
+            cut("step = [\n  { get = '/a' }, # first\n  { paginate = {} },\n]"),
+            ["{ get = '/a' }", "{ paginate = {} }"]
+        );
+        assert_eq!(cut("# nothing yet\n"), Vec::<String>::new());
     }
 }

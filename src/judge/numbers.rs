@@ -1,0 +1,157 @@
+//! Gathers the numbers of a run's typed columns in memory that does not grow with the rows.
+
+use crate::model::{NumberFigures, Value};
+
+/// Values that are kept of a column, in one currency: all of most tables. Of more, every second, fourth, eighth … of them, so that the
+/// median and the quarters of half a million values in any order are off by a hundredth of the ranks at the worst; least, most and
+/// count are exact.
+const MOST_KEPT: usize = 4_096;
+
+/// Currencies that are told apart in a column; a list with more has no price that one curve could show.
+const MOST_CURRENCIES: usize = 8;
+
+/// Of each column that has a type: its numbers, by their currency.
+pub struct Numbers(Vec<Vec<Pile>>);
+
+impl Numbers {
+    pub fn of(columns: usize) -> Numbers {
+        Numbers((0..columns).map(|_| Vec::new()).collect())
+    }
+
+    /// What is no number is passed over.
+    pub fn note(&mut self, column: usize, value: &Value) {
+        let (digits, currency) = match value {
+            Value::Int(number) => (number.to_string(), None),
+            Value::Number(digits) => (digits.clone(), None),
+            Value::Money { amount, currency, .. } => (amount.clone(), currency.as_deref()),
+            Value::Text(_) | Value::Date(_) | Value::Url(_) | Value::Email(_) | Value::Bool(_) => return,
+        };
+        let (Some(number), Some(piles)) =
+            (digits.parse().ok().filter(|it: &f64| it.is_finite()), self.0.get_mut(column))
+        else {
+            return;
+        };
+        match piles.iter().position(|pile| pile.currency.as_deref() == currency) {
+            Some(at) => piles[at].add(number),
+            None if piles.len() < MOST_CURRENCIES => piles.push(Pile::new(currency, number)),
+            None => {}
+        }
+    }
+
+    /// Of the columns under their names: those that had a number.
+    pub fn figures<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<NumberFigures> {
+        let largest = |piles: &'_ Vec<Pile>| piles.iter().rev().max_by_key(|pile| pile.count).cloned();
+        names.zip(&self.0).filter_map(|(name, piles)| Some(largest(piles)?.figures(name))).collect()
+    }
+}
+
+#[derive(Clone)]
+struct Pile {
+    currency: Option<String>,
+    count: u64,
+    least: f64,
+    most: f64,
+    /// Every so many-th value, in the order in which they came.
+    kept: Vec<f64>,
+    every: u64,
+}
+
+impl Pile {
+    fn new(currency: Option<&str>, first: f64) -> Pile {
+        let currency = currency.map(str::to_owned);
+        Pile { currency, count: 1, least: first, most: first, kept: vec![first], every: 1 }
+    }
+
+    fn add(&mut self, number: f64) {
+        (self.least, self.most) = (self.least.min(number), self.most.max(number));
+        if self.count.is_multiple_of(self.every) {
+            if self.kept.len() == MOST_KEPT {
+                let mut is_kept = false;
+                self.kept.retain(|_| {
+                    is_kept = !is_kept;
+                    is_kept
+                });
+                self.every *= 2;
+            }
+            // The one in hand may be among those that are passed over from now on.
+            if self.count.is_multiple_of(self.every) {
+                self.kept.push(number);
+            }
+        }
+        self.count += 1;
+    }
+
+    fn figures(mut self, column: &str) -> NumberFigures {
+        self.kept.sort_by(f64::total_cmp);
+        let rank = |share: f64| self.kept[((self.kept.len() - 1) as f64 * share).round() as usize];
+        NumberFigures {
+            column: column.to_owned(),
+            count: self.count,
+            least: self.least,
+            lower: rank(0.25),
+            median: rank(0.5),
+            upper: rank(0.75),
+            most: self.most,
+            currency: self.currency,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn money(amount: impl ToString, currency: Option<&str>) -> Value {
+        Value::Money { amount: amount.to_string(), to: None, currency: currency.map(str::to_owned) }
+    }
+
+    fn figures(values: impl IntoIterator<Item = Value>) -> Option<NumberFigures> {
+        let mut numbers = Numbers::of(1);
+        values.into_iter().for_each(|value| numbers.note(0, &value));
+        numbers.figures(["price"].into_iter()).pop()
+    }
+
+    fn shown(found: Option<NumberFigures>) -> String {
+        found.map_or("nothing".to_owned(), |it| {
+            let currency = it.currency.unwrap_or_default();
+            format!("{}: {} {} {} {} {} {currency}", it.count, it.least, it.lower, it.median, it.upper, it.most)
+        })
+    }
+
+    #[test]
+    fn the_commonest_currency_is_the_one_that_is_shown() {
+        let euros = ["5.10", "3.20", "9.99"].map(|it| money(it, Some("EUR")));
+        let others = [money("1000", None), money("7", Some("USD")), money("8", Some("USD"))];
+        assert_eq!(shown(figures(others.into_iter().chain(euros))), "3: 3.2 5.1 5.1 9.99 9.99 EUR");
+        assert_eq!(
+            shown(figures([money("2", None), money("1", Some("USD"))])),
+            "1: 2 2 2 2 2 ",
+            "the first of as many"
+        );
+        assert_eq!(shown(figures((0..99).map(|n| money(n, Some(&format!("X{n}")))))), "1: 0 0 0 0 0 X0");
+    }
+
+    #[test]
+    fn what_is_no_number_is_passed_over() {
+        let others = [Value::Text("5".to_owned()), Value::Number("1e999".to_owned()), Value::Bool(true)];
+        assert_eq!(shown(figures(others.clone())), "nothing");
+        assert_eq!(shown(figures(others.into_iter().chain([Value::Int(-4)]))), "1: -4 -4 -4 -4 -4 ");
+    }
+
+    #[test]
+    fn of_many_values_the_median_is_near_and_the_ends_are_exact() {
+        let many = 500_000_i64;
+        // In order, backwards, and well mixed (a step that shares no factor with their number).
+        let orders: [fn(i64) -> i64; 3] = [|n| n, |n| 499_999 - n, |n| n * 314_159 % 500_000];
+        for order in orders {
+            let mut numbers = Numbers::of(1);
+            (0..many).for_each(|n| numbers.note(0, &Value::Int(order(n))));
+            assert!(numbers.0[0][0].kept.len() <= MOST_KEPT);
+            let found = numbers.figures(["n"].into_iter()).remove(0);
+            assert_eq!((found.count, found.least, found.most), (500_000, 0.0, 499_999.0));
+            for (share, value) in [(0.25, found.lower), (0.5, found.median), (0.75, found.upper)] {
+                assert!((value / many as f64 - share).abs() < 0.01, "{share}: {value}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A redesigned site is mended on a phone, with a finger.
+
+use serde_json::json;
+
+use super::Browser;
+use super::label::{Desk, place};
+
+/// A finger on the page: `touchStart`, `touchMove`, `touchEnd`.
+fn finger(browser: &mut Browser, kind: &str, at: Option<(f64, f64)>) {
+    let points: Vec<_> = at.iter().map(|(x, y)| json!({ "x": x, "y": y })).collect();
+    browser.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
+}
+
+/// Where a text of the framed page stands on the whole page: what a finger points at.
+fn place_on_page(browser: &mut Browser, text: &str) -> (f64, f64) {
+    browser.eval("document.querySelector('#page').scrollIntoView({ block: 'center' }); 1");
+    let (left, top, right, bottom) = browser.in_frame(|frame| place(frame, text));
+    let frame = browser.eval(
+        "(() => { const box = document.querySelector('#page').getBoundingClientRect(); return [box.x, box.y] })()",
+    );
+    let (x, y) = (frame[0].as_f64().expect("a place"), frame[1].as_f64().expect("a place"));
+    (x + (left + right) / 2.0, y + (top + bottom) / 2.0)
+}
+
+/// What is said when a finger has rested long enough.
+const HELD: &str = "document.querySelector('#said').textContent.startsWith('Let go')";
+
+fn on_a_phone() -> Desk {
+    let mut desk = Desk::redesigned();
+    desk.browser.size(390, 844);
+    desk.browser.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": true, "maxTouchPoints": 1 }));
+    desk.go("label/shop");
+    desk.changes(|it| drop(it.eval("document.querySelectorAll('#lists button')[3].click()")));
+    desk
+}
+
+#[test]
+fn a_finger_that_rests_on_a_record_encloses_it() {
+    let mut desk = on_a_phone();
+    let at = place_on_page(&mut desk.browser, "26 in stock");
+    let said = desk.changes(|browser| {
+        finger(browser, "touchStart", Some(at));
+        browser.wait_for("it to be held", HELD);
+        finger(browser, "touchEnd", None);
+    });
+    assert!(said.starts_with("Everything like the enclosed block is a row.") && said.contains("12 rows"), "{said}");
+    assert_eq!(desk.browser.eval("document.querySelector('#value').open"), false, "it was no tap");
+    desk.changes(|it| drop(it.eval("document.querySelector('#undo').click()")));
+
+    // Moved on from there, it encloses all until where it is lifted.
+    let from = place_on_page(&mut desk.browser, "26 in stock");
+    let to = place_on_page(&mut desk.browser, "Corvo Seed Tray 243");
+    let said = desk.changes(|browser| {
+        finger(browser, "touchStart", Some(from));
+        browser.wait_for("it to be held", HELD);
+        for part in 1..=4 {
+            let share = f64::from(part) / 4.0;
+            finger(browser, "touchMove", Some((from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)));
+        }
+        finger(browser, "touchEnd", None);
+    });
+    assert!(said.contains("12 rows"), "{said}");
+    desk.browser.eval("document.querySelector('#take').click()");
+    desk.browser.wait_for("ok", "['ok', 'changed'].includes(document.querySelector('#state').textContent)");
+    assert_eq!(desk.records().len(), 48);
+    assert!(desk.stage.read("tasks/shop/labels.toml").contains("Corvo Seed Tray 243"), "it can be said again");
+}
+
+#[test]
+fn a_tap_labels_a_value_and_a_finger_that_moves_on_scrolls() {
+    let mut desk = on_a_phone();
+    let at = place_on_page(&mut desk.browser, "26 in stock");
+    finger(&mut desk.browser, "touchStart", Some(at));
+    finger(&mut desk.browser, "touchEnd", None);
+    desk.browser.wait_for("the question", "document.querySelector('#value').open");
+    assert_eq!(desk.browser.text_of("#value q"), "26 in stock");
+    desk.browser.eval("document.querySelector('#value .leave').click()");
+
+    let (shown, before) = (desk.browser.eval(READY), desk.browser.in_frame(|frame| frame.eval("scrollY")));
+    let at = place_on_page(&mut desk.browser, "26 in stock");
+    finger(&mut desk.browser, "touchStart", Some(at));
+    for step in 1..=12 {
+        finger(&mut desk.browser, "touchMove", Some((at.0, at.1 - 15.0 * f64::from(step))));
+    }
+    finger(&mut desk.browser, "touchEnd", None);
+    desk.browser.in_frame(|frame| frame.wait_for("the page to scroll", &format!("scrollY !== {before}")));
+    assert_eq!(desk.browser.eval(READY), shown, "nothing was enclosed");
+    assert_eq!(desk.browser.eval("document.querySelector('#value').open"), false, "nor labelled");
+}
+
+const READY: &str = "document.querySelector('#bench').dataset.ready";

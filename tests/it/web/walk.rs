@@ -1,0 +1,73 @@
+//! A robot is walked through in the browser, one step at a time.
+
+use super::super::stage::Stage;
+use super::{Browser, log_in, open};
+
+#[test]
+fn a_robot_is_walked_through_forward_and_back() {
+    let mut stage = Stage::new();
+    stage.drop_folder("practice-orders");
+    let url = open(&mut stage);
+    stage.wait_for_state("practice-orders", "ok");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/practice-orders/step"));
+    let press = |browser: &mut Browser, path: &str| {
+        browser.eval("window.isOld = true");
+        browser.click(&format!("form[action$='/step{path}'] button"));
+        browser.wait_for_load(path);
+    };
+    press(&mut browser, "");
+    let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
+    let done = "document.querySelectorAll('.steps li.done').length";
+    assert!(steps > 1, "{}", browser.text());
+    // Each step as it was written, secrets by their names, the next one open and marked.
+    let texts =
+        browser.eval("[...document.querySelectorAll('.steps li pre')].map(it => it.textContent).join('\\n\\n')");
+    let robot = stage.read("tasks/practice-orders/robot.toml");
+    let written = robot.split_once("\n\n").map(|(_, steps)| steps.trim().to_owned());
+    assert_eq!(texts.as_str(), written.as_deref());
+    assert!(robot.contains("${secret:practice_password}"));
+    let next = "document.querySelector('.steps li[aria-current] details[open] summary')?.innerText";
+    assert_eq!(browser.eval(next), "1 login next");
+    for step in 1..=steps {
+        press(&mut browser, "/next");
+        assert_eq!(browser.eval(done), step, "{}", browser.text());
+    }
+    let text = browser.text();
+    assert_eq!(browser.eval(next), serde_json::Value::Null, "none is next");
+    assert!(
+        text.contains("30 so far") && text.contains("Address") && !text.contains(pieme::practice::PASSWORD),
+        "{text}"
+    );
+    let source = browser.eval("document.querySelector('iframe.source').src");
+    let source = browser.eval(&format!("fetch({source}).then(it => it.text())"));
+    assert!(source.as_str().is_some_and(|it| it.contains("<html")), "{source}");
+    press(&mut browser, "/back");
+    press(&mut browser, "/back");
+    assert_eq!(browser.eval(done), steps - 2, "{}", browser.text());
+    press(&mut browser, "/end");
+    assert!(browser.text().contains("Begin"), "{}", browser.text());
+    stage.wait_for("its process to end", || stage.children_of(stage.daemon_pid()).is_empty());
+}
+
+#[test]
+fn what_a_task_without_a_robot_does_is_said_in_words() {
+    let mut stage = Stage::new();
+    stage.write_task("flats", "/products", "enabled = false");
+    let url = open(&mut stage);
+    stage.wait_for_state("flats", "paused");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/flats/step"));
+    browser.eval("window.isOld = true");
+    browser.click("form[action$='/step'] button");
+    browser.wait_for_load("the walk");
+    let steps = browser.eval("[...document.querySelectorAll('.steps li')].map(it => it.textContent)");
+    assert!(steps[0].as_str().is_some_and(|it| it.contains("asks for the `url` of task.toml")), "{steps}");
+    assert!(
+        steps[1].as_str().is_some_and(|it| it.contains("Takes the rows of the page, then those of the next")),
+        "{steps}"
+    );
+    assert_eq!(browser.eval("document.querySelectorAll('.steps pre').length"), 0);
+}
