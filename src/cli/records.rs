@@ -9,7 +9,7 @@ use super::{Complaint, Done, exit, out, reader, task_name};
 /// The published rows of a task
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --values           95.00 EUR for “ab 95,00 €”; ? before a text without a value\n  pieme records hotels --json | jq '.values[].price'"
+    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --values           95.00 EUR for “ab 95,00 €”; ? before a text without a value, and below why\n  pieme records hotels --json | jq '.values[].price'"
 )]
 pub struct Args {
     task: String,
@@ -29,6 +29,7 @@ pub struct Args {
 
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 48;
+const LINE_WIDTH: usize = 160;
 
 pub fn run(config: &Config, args: Args) -> Done {
     let name = task_name(&args.task)?;
@@ -56,6 +57,9 @@ pub fn run(config: &Config, args: Args) -> Done {
         table.add_row(texts.iter().map(|text| out::cell(text, CELL_WIDTH)));
     }
     out::say(table);
+    for reason in values::reasons(&published).iter().filter(|_| args.values) {
+        out::say(format!("? {}", out::cell(&reason.line(), LINE_WIDTH)));
+    }
     Ok(exit::DONE)
 }
 

@@ -1,5 +1,6 @@
 //! What the texts of typed columns mean, as a person or a program reads it.
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
@@ -17,7 +18,7 @@ pub fn document(task: &TaskName, rows: &Rows) -> Json {
     if !rows.values.is_empty() {
         document["types"] = types(rows);
         document["values"] = values(rows);
-        document["unread"] = unread(rows);
+        document["unread"] = json!(unread(rows));
     }
     document
 }
@@ -34,22 +35,64 @@ fn values(rows: &Rows) -> Json {
     rows.cells.iter().map(|cells| Json::Object(record(rows, cells))).collect()
 }
 
+/// A text that has no value of its column's type.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Unread<'r> {
+    /// Counted from 0.
+    pub record: usize,
+    pub column: &'r str,
+    pub text: &'r str,
+    pub why: String,
+}
+
 /// Texts that have no value, each with the reason.
-fn unread(rows: &Rows) -> Json {
+pub fn unread(rows: &Rows) -> Vec<Unread<'_>> {
     let main: Vec<(usize, &ValueColumn)> =
         rows.values.iter().enumerate().filter(|(_, it)| it.facet == Facet::Value).collect();
     let hints = Hints::new(chrono_tz::Tz::UTC, rows.last_seen, None, None);
     let mut found = Vec::new();
-    for (place, (row, cells)) in rows.table.rows.iter().zip(&rows.cells).enumerate() {
+    for (record, (row, cells)) in rows.table.rows.iter().zip(&rows.cells).enumerate() {
         for &(at, column) in &main {
             let text = row.cells[column.of].as_deref().filter(|text| !text.trim().is_empty());
             let Some(text) = text.filter(|_| cells[at].is_null()) else { continue };
-            let why = normalise::read(column.kind, text, &hints).err().map(|why| why.to_string());
-            let name = &rows.table.columns[column.of];
-            found.push(json!({ "record": place, "column": name, "text": text, "why": why }));
+            // The page's own language and address are not here any more: read without them, it may have a value.
+            let why = normalise::read(column.kind, text, &hints).err();
+            let why = why.map_or("on its page it has none".to_owned(), |why| why.to_string());
+            found.push(Unread { record, column: &rows.table.columns[column.of], text, why });
         }
     }
-    found.into()
+    found
+}
+
+/// Why texts of a column have no value.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Reason<'r> {
+    pub column: &'r str,
+    pub why: String,
+    pub texts: usize,
+    /// The first of them.
+    pub first: &'r str,
+}
+
+/// The reasons of all of them, in the order in which they are met.
+pub fn reasons(rows: &Rows) -> Vec<Reason<'_>> {
+    let mut reasons: Vec<Reason<'_>> = Vec::new();
+    for Unread { column, text, why, .. } in unread(rows) {
+        match reasons.iter_mut().find(|it| it.column == column && it.why == why) {
+            Some(known) => known.texts += 1,
+            None => reasons.push(Reason { column, why, texts: 1, first: text }),
+        }
+    }
+    reasons
+}
+
+impl Reason<'_> {
+    /// In a line, for a person.
+    pub fn line(&self) -> String {
+        let Reason { column, why, texts, first } = self;
+        let more = if *texts > 1 { format!(" ({texts} texts)") } else { String::new() };
+        format!("{column}: {why}: “{first}”{more}")
+    }
 }
 
 fn record(rows: &Rows, cells: &[Json]) -> Map<String, Json> {

@@ -3,6 +3,7 @@
 
 mod balance;
 mod folders;
+mod learned;
 
 use std::fs;
 use std::path::PathBuf;

@@ -3,10 +3,11 @@
 
 use std::fs::{self, File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -204,6 +205,34 @@ impl Schema {
             .expect("the psql program is installed");
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+}
+
+/// Somebody who has begun a transaction, and does not end it until this is dropped.
+pub struct Holding(Child);
+
+impl Schema {
+    pub fn hold(&self, sql: &str) -> Holding {
+        let mut child = Command::new(programs().join("psql"))
+            .args(["-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", &self.url])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the psql program is installed");
+        let asked = format!("BEGIN; SET search_path TO {}; {sql}; SELECT 'held';\n", self.name);
+        child.stdin.as_mut().expect("a pipe").write_all(asked.as_bytes()).expect("psql listens");
+        let mut answer = [0; 4];
+        child.stdout.as_mut().expect("a pipe").read_exact(&mut answer).expect("psql has done it");
+        assert_eq!(&answer, b"held");
+        Holding(child)
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        // The server takes back what it had begun.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

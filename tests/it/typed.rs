@@ -39,8 +39,14 @@ fn a_typed_and_a_cut_column_are_in_the_rows_and_gone_when_they_are_undone() {
     assert_eq!(rows["unread"][0]["why"], "there is no number in it", "{}", rows["unread"][0]);
     let shown = stage.pieme(&["records", "practice-shop", "--values", "--limit", "1"]).stdout;
     assert!(shown.contains(&format!("{amount:?} EUR")) && shown.contains("? none"), "{shown}");
+    assert!(shown.contains("? badge: there is no number in it: “none”"), "{shown}");
     let explained = stage.pieme(&["explain", "practice-shop"]).stdout;
     assert!(explained.contains("money"), "{explained}");
+    let without = rows["unread"].as_array().expect("texts without a value").len();
+    let reason = format!("UNREAD badge: there is no number in it: “none” ({without} texts)");
+    assert!(explained.contains(&reason), "{explained}");
+    let unread = &stage.pieme(&["explain", "practice-shop", "--json"]).json()["unread"];
+    assert_eq!(unread[0]["texts"], without, "{unread}");
 
     stage.write(file, &plain);
     assert_eq!(stage.pieme(&["run", "practice-shop"]).code, 0);

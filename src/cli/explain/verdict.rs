@@ -5,13 +5,18 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::judge::Account;
 use crate::model::{ColumnType, PastRun, TaskName};
+use crate::show::values::{self, Reason};
 use crate::show::verdict;
+use crate::store::{Rows, Store};
 
 use super::{Complaint, exit, log, out, reader, task_folder};
 
 /// Texts of strangers are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
 const NAME_WIDTH: usize = 40;
+
+/// Rows whose texts without a value are looked at for their reasons.
+const LOOKED_AT: u64 = 1_000;
 
 /// Of the run whose id begins so, or of the last one.
 pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), Complaint> {
@@ -24,11 +29,22 @@ pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(St
         })?,
     };
     let account = verdict::account(&store, &folder, &run)?;
-    let value = json!({ "task": name, "run": run, "measured": account });
-    Ok((text(name, &run, &account), value))
+    let rows = rows_of(&store, name, &run)?;
+    let reasons = rows.as_ref().map(values::reasons).unwrap_or_default();
+    let value = json!({ "task": name, "run": run, "measured": account, "unread": reasons });
+    Ok((text(name, &run, &account, &reasons), value))
 }
 
-fn text(name: &TaskName, run: &PastRun, account: &Account) -> String {
+/// The first rows that a run has found, where they are there still.
+fn rows_of(store: &Store, name: &TaskName, run: &PastRun) -> Result<Option<Rows>, Complaint> {
+    let published = store.published(name, LOOKED_AT, 0)?.filter(|rows| rows.run == run.run);
+    Ok(match published {
+        Some(rows) => Some(rows),
+        None => store.quarantined_rows(run.run, LOOKED_AT, 0)?,
+    })
+}
+
+fn text(name: &TaskName, run: &PastRun, account: &Account, reasons: &[Reason<'_>]) -> String {
     let verdict = &run.verdict;
     let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
     let head = format!(
@@ -37,7 +53,8 @@ fn text(name: &TaskName, run: &PastRun, account: &Account) -> String {
         run.started_at.format("%Y-%m-%d %H:%M:%S UTC"),
         out::cell(&verdict.sentence, WIDTH)
     );
-    [head, similarity(account), rows(account), records(account), columns(account), signs(account)].join("\n")
+    [head, similarity(account), rows(account), records(account), columns(account) + &unread(reasons), signs(account)]
+        .join("\n")
 }
 
 fn similarity(account: &Account) -> String {
@@ -124,6 +141,12 @@ fn columns(account: &Account) -> String {
         ]);
     }
     format!("{table}\n")
+}
+
+/// Why texts have no value of their column's type.
+fn unread(reasons: &[Reason<'_>]) -> String {
+    let line = |reason: &Reason<'_>| format!("  UNREAD {}\n", out::cell(&reason.line(), WIDTH));
+    reasons.iter().map(line).collect()
 }
 
 fn signs(account: &Account) -> String {

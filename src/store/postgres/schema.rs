@@ -284,9 +284,14 @@ pub(super) fn make(session: &Session) -> Result<(), StoreError> {
     session.in_one(make)
 }
 
+/// Whether somebody has made the tables; whoever was cut short before the first left none.
 pub(super) fn is_made(session: &Session) -> Result<bool, StoreError> {
-    let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = '_format'";
-    Ok(session.number(sql, &[&session.at().schema()])? > 0)
+    Ok(has_table(session, "_format")? && session.number("SELECT version FROM _format WHERE id = 1", &[])? > 0)
+}
+
+fn has_table(session: &Session, name: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2";
+    Ok(session.number(sql, &[&session.at().schema(), &name])? > 0)
 }
 
 /// Brings the format up to date, one transaction a step. Daemons that start together wait for each other at the one row.
@@ -327,8 +332,5 @@ pub(super) fn refuse_half(session: &Session) -> Result<(), StoreError> {
 }
 
 pub(super) fn is_half_copied(session: &Session) -> Result<bool, StoreError> {
-    // Tables that were never brought up to date have no such mark.
-    let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = '_daemon'";
-    Ok(session.number(sql, &[&session.at().schema()])? > 0
-        && session.number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
+    Ok(session.number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
 }

@@ -15,7 +15,7 @@ const LOOKED_AT: u64 = 40_000;
 pub(in crate::store) const RANKED: u64 = 50_000;
 
 /// Entries whose rows are in memory at a time.
-const AT_ONCE: usize = 1_000;
+const AT_ONCE: usize = 500;
 
 /// What an index can be asked.
 pub(in crate::store) trait Index {
@@ -33,9 +33,9 @@ pub(in crate::store) trait Index {
 
 pub(in crate::store) fn answer(index: &impl Index, wanted: &Wanted, behind: u64) -> Result<Answer, StoreError> {
     let end = wanted.offset.saturating_add(wanted.limit);
-    let mut most = end.saturating_add(1);
     let (mut hits, mut total, mut looked_at) = (Vec::new(), 0, 0);
-    loop {
+    // Ranking is what takes its time, however many are asked for: few are enough, or as many as there may be.
+    for most in [end.saturating_add(1), LOOKED_AT.max(end)] {
         let found = index.entries(most)?;
         let is_all = (found.len() as u64) < most;
         // Those that were looked at come first again: all looks are of one moment.
@@ -46,15 +46,18 @@ pub(in crate::store) fn answer(index: &impl Index, wanted: &Wanted, behind: u64)
                 }
                 total += 1;
             }
+            looked_at += entries.len();
+            if total >= end {
+                break;
+            }
         }
-        looked_at = found.len();
-        if is_all {
+        if is_all && looked_at == found.len() {
             return Ok(Answer { hits, total, is_more: false, behind });
         }
-        if total >= end || most >= LOOKED_AT {
-            let counted = index.count()?;
-            return Ok(Answer { hits, total: counted.min(COUNTED), is_more: counted > COUNTED, behind });
+        if total >= end {
+            break;
         }
-        most = most.saturating_mul(4).min(LOOKED_AT);
     }
+    let counted = index.count()?;
+    Ok(Answer { hits, total: counted.min(COUNTED), is_more: counted > COUNTED, behind })
 }

@@ -122,3 +122,19 @@ fn columns_that_come_with_a_later_page_of_a_large_run_are_empty_before_it() {
     assert_eq!(scene.ask("SELECT count(*), count(badge) FROM \"halifax-hotels\""), "20002|1");
     assert_eq!(scene.ask("SELECT count(*) FROM _shape"), "1", "the table with fewer columns is gone");
 }
+
+#[test]
+fn tables_that_were_never_made_are_no_database_to_read() {
+    let home = Home::new(Kind::Postgres);
+    let Home::Postgres(schema) = &home else { panic!("a schema") };
+    let format = format!("{}._format", schema.name());
+    schema.psql(&format!(
+        "CREATE SCHEMA {}; CREATE TABLE {format} (id bigint PRIMARY KEY, version bigint NOT NULL);
+         INSERT INTO {format} VALUES (1, 0)",
+        schema.name()
+    ));
+    let error = Store::open_reader(home.address()).err().expect("nothing to read");
+    assert!(matches!(error, StoreError::Missing(_)), "{error}");
+    drop(Store::open(home.address()).expect("they are made now"));
+    Store::open_reader(home.address()).expect("a reader");
+}
