@@ -4,6 +4,15 @@ use serde_json::json;
 
 use crate::stage::Stage;
 
+/// The task `plain`, of one line, with the first list taken as it is.
+fn labelled() -> Stage {
+    let stage = Stage::new();
+    stage.write_task("plain", "/products", "");
+    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
+    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    stage
+}
+
 #[test]
 fn a_typed_and_a_cut_column_are_in_the_rows_and_gone_when_they_are_undone() {
     let stage = Stage::new();
@@ -73,10 +82,7 @@ fn a_label_writes_the_types_of_new_columns_and_keeps_what_a_person_says() {
 
 #[test]
 fn a_sample_of_a_cut_column_is_read_the_same_and_a_label_keeps_the_cut() {
-    let stage = Stage::new();
-    stage.write_task("plain", "/products", "");
-    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
-    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let stage = labelled();
     let file = "tasks/plain/task.toml";
     let name = "name = \"title\"";
     let cut =
@@ -100,10 +106,7 @@ fn columns_now(stage: &Stage) -> String {
 
 #[test]
 fn what_task_toml_says_of_a_column_is_undone_by_removing_it() {
-    let stage = Stage::new();
-    stage.write_task("plain", "/products", "");
-    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
-    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let stage = labelled();
     let (file, name) = ("tasks/plain/task.toml", "name = \"title\"");
     let (plain, before) = (stage.read(file), columns_now(&stage));
     for (more, wanted) in [
@@ -120,10 +123,7 @@ fn what_task_toml_says_of_a_column_is_undone_by_removing_it() {
 
 #[test]
 fn a_cut_that_a_label_made_goes_with_rollback() {
-    let stage = Stage::new();
-    stage.write_task("plain", "/products", "");
-    assert_eq!(stage.pieme(&["run", "plain"]).code, 3);
-    assert_eq!(stage.pieme(&["label", "plain", "--yes"]).code, 0);
+    let stage = labelled();
     let (plain, before) = (stage.read("tasks/plain/task.toml"), columns_now(&stage));
     let said = stage.pieme(&["label", "plain", "--yes", "--split", "title"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);

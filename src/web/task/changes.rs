@@ -20,7 +20,7 @@ use super::{Side, address, found, page};
 
 /// Changes that can be chosen, and records that are shown of one.
 const CHANGES: u32 = 30;
-const RECORDS: u32 = 200;
+const RECORDS: u32 = 100;
 /// Longer texts are cut.
 const MOST_CHARS: usize = 200;
 

@@ -57,7 +57,7 @@ fn curve(column: &str, currency: Option<&str>, series: &[Point]) -> Markup {
         div.charts { (Chart { what: &what, points, band, range: None, line: None }.draw()) }
         @if let Some(last) = series.last() {
             p.faint {
-                "The line is the median of the published rows, the band the middle half of them. In the last run: least "
+                "The line is the median of the published rows, the band the middle half of them. In the last published run: least "
                 (plain(last.figures.least)) ", median " (plain(last.figures.median)) ", most " (plain(last.figures.most)) "."
             }
         }

@@ -1,7 +1,7 @@
 //! Records of the same thing are shown, and never merged.
 
 use super::super::monitor::{NAMES, labelled, table};
-use super::{Browser, log_in, open};
+use super::{Browser, copy_task, log_in, open};
 
 /// Each group in a line: `same Adler, may be A. Hof`.
 const GROUPS: &str = "[...document.querySelectorAll('.hits > li')].map(it => [...it.querySelectorAll('li')].map(it =>
@@ -27,9 +27,7 @@ fn records_of_the_same_thing_are_shown_within_a_task_and_across_tasks() {
     names.extend(["adler", "Grand Ambassador", "G. Ambassador"]);
     page.say(&table(&names));
     stage.pieme(&["run", "hotels"]);
-    for file in ["task.toml", "template.json", "labels.toml"] {
-        stage.write(&format!("tasks/inns/{file}"), &stage.read(&format!("tasks/hotels/{file}")));
-    }
+    copy_task(&stage, "hotels", "inns");
     page.say(&table(&NAMES));
     stage.pieme(&["run", "inns"]);
     let url = open(&mut stage);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, copy_task, log_in, open, press_step};
 
 const SHOP: &str = "practice-shop";
 /// Longer pages are cut in the pictures.
@@ -25,9 +25,7 @@ fn set_the_scene() -> (Stage, String) {
     stage.pieme(&["run", "hotels"]);
     page.say(&table(&NAMES[..5]));
     stage.pieme(&["run", "hotels"]);
-    for file in ["task.toml", "template.json", "labels.toml"] {
-        stage.write(&format!("tasks/inns/{file}"), &stage.read(&format!("tasks/hotels/{file}")));
-    }
+    copy_task(&stage, "hotels", "inns");
     page.say(&table(&NAMES[6..]));
     stage.pieme(&["run", "inns"]);
     stage.drop_folder(SHOP);
@@ -124,9 +122,7 @@ fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static st
 fn walk(browser: &mut Browser, url: &str) {
     browser.goto(&format!("{url}task/practice-orders/step"));
     for path in ["", "/next", "/next"] {
-        browser.eval("window.isOld = true");
-        browser.click(&format!("form[action$='/step{path}'] button"));
-        browser.wait_for_load(path);
+        press_step(browser, path);
     }
 }
 

@@ -44,6 +44,20 @@ fn set_password(stage: &Stage) {
     assert_eq!(said.code, 0, "{}", said.stderr);
 }
 
+/// Presses a button of a walk through a robot: none begins it, `/next`, `/back`, `/end`.
+fn press_step(browser: &mut Browser, path: &str) {
+    browser.eval("window.isOld = true");
+    browser.click(&format!("form[action$='/step{path}'] button"));
+    browser.wait_for_load(path);
+}
+
+/// The same task once more, under another name.
+fn copy_task(stage: &Stage, from: &str, to: &str) {
+    for file in ["task.toml", "template.json", "labels.toml"] {
+        stage.write(&format!("tasks/{to}/{file}"), &stage.read(&format!("tasks/{from}/{file}")));
+    }
+}
+
 fn log_in(browser: &mut Browser, url: &str) {
     browser.log_in(url, PASSWORD);
 }

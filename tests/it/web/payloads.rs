@@ -8,7 +8,7 @@ use serde_json::json;
 use url::Url;
 
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, log_in, open, press_step};
 
 /// `ran()` says that it ran; `data-x` shows that it became an element.
 const PAYLOADS: [&str; 60] = [
@@ -215,9 +215,7 @@ fn walk(browser: &mut Browser, stage: &Stage, url: &str) {
     stage.wait_for_state("forward", "paused");
     browser.goto(&format!("{url}task/forward/step"));
     for path in ["", "/next", "/next"] {
-        browser.eval("window.isOld = true");
-        browser.click(&format!("form[action$='/step{path}'] button"));
-        browser.wait_for_load(path);
+        press_step(browser, path);
         assert!(browser.text_of(".steps li:nth-child(2) pre").contains("ran()"), "{}", browser.text());
         assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "step{path}");
     }

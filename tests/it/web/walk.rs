@@ -1,7 +1,7 @@
 //! A robot is walked through in the browser, one step at a time.
 
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, log_in, open, press_step};
 
 #[test]
 fn a_robot_is_walked_through_forward_and_back() {
@@ -12,12 +12,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     let mut browser = Browser::start();
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}task/practice-orders/step"));
-    let press = |browser: &mut Browser, path: &str| {
-        browser.eval("window.isOld = true");
-        browser.click(&format!("form[action$='/step{path}'] button"));
-        browser.wait_for_load(path);
-    };
-    press(&mut browser, "");
+    press_step(&mut browser, "");
     let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
     let done = "document.querySelectorAll('.steps li.done').length";
     assert!(steps > 1, "{}", browser.text());
@@ -31,7 +26,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     let next = "document.querySelector('.steps li[aria-current] details[open] summary')?.innerText";
     assert_eq!(browser.eval(next), "1 login next");
     for step in 1..=steps {
-        press(&mut browser, "/next");
+        press_step(&mut browser, "/next");
         assert_eq!(browser.eval(done), step, "{}", browser.text());
     }
     let text = browser.text();
@@ -43,10 +38,10 @@ fn a_robot_is_walked_through_forward_and_back() {
     let source = browser.eval("document.querySelector('iframe.source').src");
     let source = browser.eval(&format!("fetch({source}).then(it => it.text())"));
     assert!(source.as_str().is_some_and(|it| it.contains("<html")), "{source}");
-    press(&mut browser, "/back");
-    press(&mut browser, "/back");
+    press_step(&mut browser, "/back");
+    press_step(&mut browser, "/back");
     assert_eq!(browser.eval(done), steps - 2, "{}", browser.text());
-    press(&mut browser, "/end");
+    press_step(&mut browser, "/end");
     assert!(browser.text().contains("Begin"), "{}", browser.text());
     stage.wait_for("its process to end", || stage.children_of(stage.daemon_pid()).is_empty());
 }
@@ -60,9 +55,7 @@ fn what_a_task_without_a_robot_does_is_said_in_words() {
     let mut browser = Browser::start();
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}task/flats/step"));
-    browser.eval("window.isOld = true");
-    browser.click("form[action$='/step'] button");
-    browser.wait_for_load("the walk");
+    press_step(&mut browser, "");
     let steps = browser.eval("[...document.querySelectorAll('.steps li')].map(it => it.textContent)");
     assert!(steps[0].as_str().is_some_and(|it| it.contains("asks for the `url` of task.toml")), "{steps}");
     assert!(
