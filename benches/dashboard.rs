@@ -45,6 +45,7 @@ fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
     lay_out(folder.path(), tasks, rows);
     let mut daemon = start(folder.path());
     let url = wait_for_url(folder.path());
+    wait_for_index(folder.path());
     let mut browser = Browser::start();
     browser.log_in(&url, PASSWORD);
     let pages = [
@@ -152,6 +153,18 @@ fn start(folder: &Path) -> Child {
         .stdin(Stdio::null())
         .spawn()
         .expect("the daemon starts")
+}
+
+/// At first the daemon brings all words into the index, with one of two processors; a day has few such minutes.
+fn wait_for_index(folder: &Path) {
+    let store = Store::open_reader(&folder.join("state/pieme.db")).expect("our own store");
+    for _ in 0..6_000 {
+        if store.unindexed().expect("our own store").is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the index was not whole within ten minutes");
 }
 
 fn wait_for_url(folder: &Path) -> String {

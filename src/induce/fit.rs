@@ -322,8 +322,11 @@ impl<'v, 't> Fitter<'v, 't> {
         total / looked_at.len().max(1) as f64
     }
 
-    /// Nothing where there are too many leaves.
+    /// Nothing where there are too many leaves, and where the names above the columns stand: of a small table they are cells like any other.
     fn read(&mut self, span: Span) -> Option<Read> {
+        if header::is_header(self.view, span, &self.kit.header) {
+            return None;
+        }
         let most = self.most_leaves();
         let leaves = self.leaves(span, MAX_LEAVES.min(most + 1));
         if leaves.len() > most {

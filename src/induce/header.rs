@@ -11,6 +11,8 @@ use crate::page::tokens::Span;
 const MAX_CELLS: usize = 16;
 /// Lines of a table among which its header stands.
 const MAX_LINES: usize = 5;
+/// A record may well say one word that stands above its columns.
+const MIN_NAMES: usize = 2;
 /// A longer text is no name of a column.
 const MAX_CHARS: usize = 60;
 
@@ -40,6 +42,27 @@ pub fn of_table(view: &View<'_>, table: NodeId) -> Vec<String> {
     let lines = lines(view, table);
     let cells = lines.iter().enumerate().filter(|(i, line)| *i == 0 || line.is_named);
     names(view, &cells.flat_map(|(_, line)| line.cells.clone()).collect::<Vec<_>>())
+}
+
+/// Whether a row is a line of these names, and nothing else stands in it.
+pub fn is_header(view: &View<'_>, row: Span, header: &[String]) -> bool {
+    let tree = view.tree();
+    let node = view.tokens.list[row.start as usize].node;
+    if header.len() < MIN_NAMES || tree.tag(node) != "tr" {
+        return false;
+    }
+    let mut found = 0;
+    for cell in tree.children(node).filter(|&it| matches!(tree.tag(it), "th" | "td")) {
+        let text = leaf::text(&view.tokens, view.span(cell));
+        if text.trim().is_empty() {
+            continue;
+        }
+        if !header.contains(&name(&text)) {
+            return false;
+        }
+        found += 1;
+    }
+    found >= MIN_NAMES
 }
 
 /// A line of a table.
