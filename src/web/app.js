@@ -12,6 +12,17 @@ export function fromNow(at, now = Date.now()) {
   return ago.format(Math.round(seconds / size), unit);
 }
 
+// One for each count of digits: to make one takes longer than to write a hundred numbers.
+const formats = new Map();
+
+function numbers(digits) {
+  if (!formats.has(digits)) {
+    const options = { minimumFractionDigits: digits, maximumFractionDigits: digits || 20 };
+    formats.set(digits, new Intl.NumberFormat(languages, options));
+  }
+  return formats.get(digits);
+}
+
 function speak(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);
@@ -19,9 +30,7 @@ function speak(root) {
     time.textContent = time.dataset.style === "whole" ? whole.format(at) : fromNow(at);
   }
   for (const data of root.querySelectorAll("data[value]")) {
-    const digits = Number(data.dataset.digits ?? 0);
-    const format = new Intl.NumberFormat(languages, { minimumFractionDigits: digits, maximumFractionDigits: digits || 20 });
-    data.textContent = format.format(Number(data.value));
+    data.textContent = numbers(Number(data.dataset.digits ?? 0)).format(Number(data.value));
   }
 }
 

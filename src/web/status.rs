@@ -23,7 +23,7 @@ use super::trouble::Trouble;
 use super::{Shared, parts};
 
 /// Lines of one page.
-const LINES: usize = 50;
+const LINES: usize = 40;
 /// Runs that a line's two curves are drawn of.
 const CURVE: u32 = 24;
 
