@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::alert;
 use crate::config::{Config, secrets};
+use crate::daemon::control::{self, Request};
 use crate::daemon::lock::StateLock;
 use crate::model::task::Engine;
 use crate::robot;
@@ -29,6 +31,8 @@ pub struct Args {
 
 /// Others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// A daemon answers at once; a busy machine takes a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Alerts that are looked back on.
 const LAST_ALERTS: u32 = 50;
 /// Less room than this and the next runs may find none.
@@ -103,7 +107,19 @@ fn seal_of_runs() -> [Finding; 2] {
 
 fn service(config: &Config) -> Finding {
     if StateLock::is_taken(&config.lock()) {
-        return good("daemon", "running");
+        let socket = config.control_socket();
+        let mut answers = false;
+        let asked = control::ask_blocking(&socket, &Request::Progress, PATIENCE, |_| answers = true);
+        let why = match asked {
+            Ok(()) if answers => return good("daemon", "running, and answers at its control socket"),
+            Ok(()) => "it hung up".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let sentence = format!(
+            "running, but it does not answer at {} ({why}): its log says why; `systemctl restart pieme-daemon` helps",
+            socket.display()
+        );
+        return bad("daemon", sentence);
     }
     note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
 }

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::Event;
+use super::connections::Listeners;
 use super::control::{Reply, Request};
 use super::runner::Runner;
 
@@ -16,12 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Door {
     pub runner: Runner,
+    /// Where a front says that it takes connections.
+    pub listeners: Listeners,
     events: mpsc::Sender<Event>,
 }
 
 impl Door {
-    pub(super) fn new(runner: Runner, events: mpsc::Sender<Event>) -> Door {
-        Door { runner, events }
+    pub(super) fn new(runner: Runner, events: mpsc::Sender<Event>, listeners: Listeners) -> Door {
+        Door { runner, listeners, events }
     }
 
     /// Asks, and gives the replies as they come; what nobody listens to any more is done all the same.

@@ -18,6 +18,7 @@ use crate::model::{Outcome, State};
 use crate::store::TaskRow;
 
 use super::clock::SILENCE;
+use super::connections::Listeners;
 
 /// Upper bounds of the buckets, in seconds: a page from the cache, a page, a paged list, the default limit.
 const BUCKETS: &[f64] = &[0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0];
@@ -32,6 +33,8 @@ pub struct Figures {
     running: AtomicUsize,
     /// When the loop last turned.
     turned_at: Mutex<Instant>,
+    /// Who takes connections, and who cannot.
+    pub listeners: Listeners,
 }
 
 #[derive(Default)]
@@ -51,6 +54,7 @@ impl Default for Figures {
             queued: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             turned_at: Mutex::new(Instant::now()),
+            listeners: Listeners::default(),
         }
     }
 }
@@ -99,6 +103,11 @@ impl Figures {
         out.gauge("pieme_running", "Runs that are going.", size(&self.running));
         let lag = "How late the scheduler's loop is.";
         out.gauge("pieme_scheduler_lag_seconds", lag, one(self.lag().as_secs_f64()));
+        let up = |(name, trouble): (&str, Option<String>)| {
+            (format!("listener=\"{name}\""), if trouble.is_none() { 1.0 } else { 0.0 })
+        };
+        let listeners = self.listeners.all().into_iter().map(up);
+        out.gauge("pieme_listener_up", "1 for a listener that takes connections, 0 for one that cannot.", listeners);
     }
 
     fn print_durations(&self, out: &mut Page) {

@@ -78,7 +78,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     Scratch::sweep(&config);
     let (events, inbox) = mpsc::channel(INBOX);
     let board = Board::default();
-    control::listen(&config.control_socket(), events.clone(), board.clone()).map_err(io_error("control socket"))?;
+    let figures = Arc::new(Figures::default());
+    control::listen(&config.control_socket(), events.clone(), board.clone(), figures.listeners.enter("control"))
+        .map_err(io_error("control socket"))?;
     let config = Arc::new(config);
     let runner = Runner {
         config: Arc::clone(&config),
@@ -93,7 +95,6 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     }
     pass_on_signals(&events).map_err(io_error("signals"))?;
     let clock = Clock::start(events.clone()).await?;
-    let figures = Arc::new(Figures::default());
     let (courier, rounds) = Courier::start(Arc::clone(&config), runner.keeper.clone(), Arc::clone(&figures));
     let mut service = Service::new(config, runner, events, watcher.is_ok(), (courier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
@@ -104,11 +105,12 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     service.first_look_round().await?;
     if let Some(address) = service.config.metrics {
         figures.turned(0, 0);
-        let served = http::listen(address, Arc::clone(&service.config), service.runner.keeper.clone(), figures).await;
+        let (config, keeper) = (Arc::clone(&service.config), service.runner.keeper.clone());
+        let served = http::listen(address, config, keeper, Arc::clone(&figures)).await;
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
         tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
     }
-    front(Door::new(service.runner.clone(), service.events.clone()));
+    front(Door::new(service.runner.clone(), service.events.clone(), figures.listeners.clone()));
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
     tell_systemd(&[NotifyState::Ready]);
     service.live(inbox, clock).await;
@@ -383,7 +385,7 @@ impl Service {
         let (runner, events, figures) = (self.runner.clone(), self.events.clone(), Arc::clone(&self.figures));
         tokio::spawn(async move {
             let began = Instant::now();
-            let end = match runner.run(order).await {
+            let end = match runner.run_to_its_end(order).await {
                 Ok(Ended::Run(end)) => Some(*end),
                 Ok(Ended::SlotTaken | Ended::NotOurs) => None,
                 Err(error) => {

@@ -13,6 +13,7 @@ pub mod reach;
 pub mod record;
 pub mod run;
 pub mod script;
+pub mod shortage;
 pub mod stepped;
 pub mod store_address;
 pub mod task;

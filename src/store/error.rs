@@ -69,6 +69,8 @@ pub enum StoreError {
     RunEnded(RunId),
     #[error("{0} columns are more than a table takes ({max})", max = super::names::MAX_COLUMNS)]
     TooManyColumns(usize),
+    #[error("the store failed ({0}); this is a mistake in pieme, and nothing was written")]
+    Panicked(String),
     #[error("a stored value makes no sense: {0}")]
     Value(String),
     #[error("{}: {source}", path.display())]

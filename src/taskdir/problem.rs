@@ -25,11 +25,22 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The source line, and below it the carets.
     pub snippet: Option<String>,
+    /// Nothing is wrong with the file: whoever reads it has no descriptor or no memory left.
+    #[serde(skip)]
+    pub is_shortage: bool,
 }
 
 impl Problem {
     pub fn new(file: &Path, message: impl Into<String>) -> Problem {
-        Problem { file: file.to_owned(), line: None, column: None, message: message.into(), hint: None, snippet: None }
+        Problem {
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            message: message.into(),
+            hint: None,
+            snippet: None,
+            is_shortage: false,
+        }
     }
 
     /// A problem at a stretch of the file's text.
@@ -83,7 +94,11 @@ impl fmt::Display for Problem {
 
 impl From<FileError> for Problem {
     fn from(error: FileError) -> Problem {
-        Problem { hint: error.hint().map(str::to_owned), ..Problem::new(error.path(), error.reason()) }
+        Problem {
+            hint: error.hint().map(str::to_owned),
+            is_shortage: error.is_shortage(),
+            ..Problem::new(error.path(), error.reason())
+        }
     }
 }
 

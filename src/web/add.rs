@@ -12,9 +12,9 @@ use axum::response::{Html, Redirect, Response};
 use chrono::Utc;
 use maud::html;
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 
 use crate::daemon::control::{Reply, Request};
+use crate::daemon::threads::blocking;
 use crate::model::TaskName;
 use crate::study::Shown;
 use crate::supervise;
@@ -109,7 +109,7 @@ async fn begin(State(web): State<Shared>, Form(wanted): Form<Wanted>) -> Result<
         allow_private: wanted.allow_private.is_some(),
     };
     let config = Arc::clone(&web.config);
-    let draft = spawn_blocking(move || Draft::new(&config, &new)).await.map_err(|_| Trouble::Internal)??;
+    let draft = blocking(move || Draft::new(&config, &new)).await.map_err(|_| Trouble::Internal)??;
     let id = web.adding.begin(&web.door.runner, draft).await?;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
@@ -184,7 +184,7 @@ async fn take(
     let (accepted, body) = bench.take(&web, taken).await?;
     let draft = pending.finished().ok_or_else(|| Trouble::Refused("this task was made already".to_owned()))?;
     let task = draft.name.clone();
-    let settling = spawn_blocking(move || {
+    let settling = blocking(move || {
         supervise::write(&folder, &accepted, &body, Utc::now())
             .map_err(|problem| Trouble::Refused(problem.to_string()))?;
         draft.settle().map_err(Trouble::from)

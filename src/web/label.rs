@@ -1,12 +1,12 @@
 //! `/label`: tasks that wait for a person, and each of them: the last good rows, the page as it is now, and the one key.
 
+use crate::daemon::threads::blocking;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{Html, Response};
 use chrono::Utc;
 use maud::{Markup, html};
 use serde::Serialize;
-use tokio::task::spawn_blocking;
 
 use crate::daemon::control::{Reply, Request};
 use crate::model::{RunId, State as TaskState, Table, TaskName};
@@ -185,7 +185,7 @@ pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> 
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
         let task = task.clone();
-        spawn_blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
+        blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
     };
     let back = web.door.first_reply(Request::Resort { task: task.clone(), what: Resort::RollBack }).await;
     if let Reply::Refused { sentence } = back {
@@ -198,7 +198,7 @@ pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> 
 }
 
 async fn writing<T: Send + 'static>(write: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Trouble> {
-    spawn_blocking(write).await.map_err(|_| Trouble::Internal)?.map_err(said)
+    blocking(write).await.map_err(|_| Trouble::Internal)?.map_err(said)
 }
 
 #[derive(Serialize)]

@@ -33,6 +33,8 @@ mod runs;
 mod samples;
 mod schedule;
 mod search;
+mod shortage;
+mod socket;
 mod status;
 mod step;
 mod store;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::daemon::threads::blocking;
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::config::Config;
@@ -56,7 +56,7 @@ impl Adding {
     /// Starts the first run; what it sees can be asked for under this name.
     pub async fn begin(&self, runner: &Runner, draft: Draft) -> Result<String, Trouble> {
         let (config, name) = (draft.config.clone(), draft.name.clone());
-        let keeper = spawn_blocking({
+        let keeper = blocking({
             let (config, name) = (config.clone(), name.clone());
             move || opened(&config, &name)
         });
@@ -137,7 +137,7 @@ impl Pending {
             None => return Err(Trouble::Refused("this task was made already".to_owned())),
         };
         let store = self.config.store.clone();
-        let laying = spawn_blocking(move || Bench::lay(&Store::open_reader(&store)?, folder));
+        let laying = blocking(move || Bench::lay(&Store::open_reader(&store)?, folder));
         laying.await.map_err(|_| Trouble::Internal)?
     }
 
@@ -165,7 +165,7 @@ impl Pending {
             pid: None,
         };
         let order = Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop };
-        let ended = runner.run(order).await;
+        let ended = runner.run_to_its_end(order).await;
         self.turn(self.after(ended));
     }
 

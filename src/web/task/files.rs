@@ -1,11 +1,11 @@
 //! task.toml and robot.toml: what is wrong with them is said while they are typed, and nothing is saved that cannot run.
 
+use crate::daemon::threads;
 use axum::extract::{Path, State};
 use axum::response::{Html, Redirect};
 use axum::{Form, Json};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 
 use crate::show::Line;
 use crate::taskdir::{self, FileError, Problem, ROBOT_FILE, TASK_FILE, Texts};
@@ -127,7 +127,7 @@ async fn check(
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
-    spawn_blocking(work).await.map_err(|_| Trouble::Internal)
+    threads::blocking(work).await.map_err(|_| Trouble::Internal)
 }
 
 fn editor(visitor: &Visitor, line: &Line, texts: &Texts, problem: Option<&Problem>) -> Markup {
