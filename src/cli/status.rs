@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
 use crate::show::{Line, lines};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 use super::{Complaint, Done, exit, out, settle, task_name};
 
@@ -72,6 +72,8 @@ const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
 
 /// What was asked for, looked at once.
 struct Look {
+    /// Opened once: where there are ten thousand tasks, that takes longer than reading them. None: no daemon ever ran.
+    store: Option<Store>,
     daemon_runs: bool,
     lines: Vec<Line>,
     /// The task that was asked for by name.
@@ -103,19 +105,19 @@ struct Shown {
 fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     let look = look(config, args)?;
     if args.json {
-        let undelivered = undelivered(config)?;
+        let undelivered = undelivered(&look)?;
         let document =
             serde_json::json!({ "daemon": look.daemon_runs, "undelivered_alerts": undelivered, "tasks": look.lines });
         return Ok(Shown { text: document.to_string(), note: None });
     }
     let styled = out::is_styled(args.color);
     let text = match (&look.only, &look.lines[..]) {
-        (Some(_), [line]) => full::text(config, line, styled)?,
+        (Some(_), [line]) => full::text(look.store.as_ref(), line, styled)?,
         (_, []) if args.state.is_empty() && args.tag.is_empty() => no_tasks(config),
         (_, []) => "No task is so.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
-    let unheard = match undelivered(config)? {
+    let unheard = match undelivered(&look)? {
         0 => None,
         1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
         many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
@@ -125,15 +127,16 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
 }
 
 /// Alerts that did not arrive, of a week at most where they were given up.
-fn undelivered(config: &Config) -> Result<u64, Complaint> {
-    let store = Store::open_reader_if_any(&config.store)?;
-    Ok(store.map_or(Ok(0), |store| store.letters_in_trouble(Utc::now() - GIVEN_UP_LATELY))?)
+fn undelivered(look: &Look) -> Result<u64, Complaint> {
+    let since = Utc::now() - GIVEN_UP_LATELY;
+    Ok(look.store.as_ref().map_or(Ok(0), |store| store.letters_in_trouble(since))?)
 }
 
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let daemon_runs = StateLock::is_taken(&config.lock());
-    let mut lines = lines::all(config, daemon_runs, !args.tag.is_empty(), Utc::now())?;
+    let store = Store::open_reader_if_any(&config.store)?;
+    let mut lines = lines::all(config, store.as_ref(), daemon_runs, !args.tag.is_empty(), Utc::now())?;
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
@@ -144,7 +147,7 @@ fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
         let has_tag = line.tags.iter().flatten().any(|tag| args.tag.contains(tag));
         (args.tag.is_empty() || has_tag) && (args.state.is_empty() || args.state.contains(&line.state))
     });
-    Ok(Look { daemon_runs, lines, only })
+    Ok(Look { store, daemon_runs, lines, only })
 }
 
 fn no_tasks(config: &Config) -> String {
@@ -163,18 +166,22 @@ fn daemon_is_down(config: &Config) -> String {
 
 /// The table as text, for `pieme demo`.
 pub fn table(config: &Config) -> Result<String, Complaint> {
-    let lines = lines::all(config, true, false, Utc::now())?;
+    let lines = lines_now(config)?;
     Ok(table::text(&lines, Utc::now(), out::is_styled(ColorChoice::Auto)))
+}
+
+fn lines_now(config: &Config) -> Result<Vec<Line>, StoreError> {
+    let store = Store::open_reader_if_any(&config.store)?;
+    lines::all(config, store.as_ref(), true, false, Utc::now())
 }
 
 /// Every task with its state, for `pieme demo`. A run under way is no news.
 pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, Complaint> {
-    let lines = lines::all(config, true, false, Utc::now())?;
+    let lines = lines_now(config)?;
     Ok(lines.into_iter().filter(|line| line.state != State::Running).map(|line| (line.task, line.state)).collect())
 }
 
 /// At least so many tasks have ended a run.
 pub fn all_have_run(config: &Config, tasks: usize) -> bool {
-    lines::all(config, true, false, Utc::now())
-        .is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
+    lines_now(config).is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
 }

@@ -112,7 +112,7 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
                 page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(file + log));
             }
             if with_tasks {
-                print_tasks(&mut page, &tasks, Utc::now());
+                print_tasks(&mut page, &desk.config.tasks, &tasks, Utc::now());
             }
         }
         Ok(Err(error)) => tracing::warn!("the figures of the tasks are left out: {error}"),

@@ -22,6 +22,7 @@ pub mod http;
 pub mod keeper;
 pub mod lock;
 pub mod log;
+pub mod overtime;
 mod process;
 pub mod progress;
 pub mod runner;

@@ -14,6 +14,8 @@ pub struct Standing {
     /// Rows were published before the last run.
     pub published_before: bool,
     pub running: bool,
+    /// When its run under way has ended at the latest, whoever runs it.
+    pub must_end_by: Option<DateTime<Utc>>,
     pub next_due: Option<DateTime<Utc>>,
 }
 
@@ -24,6 +26,9 @@ const OVERDUE_AFTER: TimeDelta = TimeDelta::minutes(5);
 pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
     if standing.problem.is_some() {
         return State::Config;
+    }
+    if is_stuck(standing, now) {
+        return State::Crash;
     }
     if standing.paused {
         return State::Paused;
@@ -43,6 +48,21 @@ pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
         Some(due) if due <= now && settled == State::Never => State::Queued,
         _ => settled,
     }
+}
+
+/// Has its run gone on for longer than any run can?
+fn is_stuck(standing: &Standing, now: DateTime<Utc>) -> bool {
+    standing.must_end_by.is_some_and(|by| now > by)
+}
+
+/// What there is to say of a run that should have ended.
+pub fn stuck(standing: &Standing, now: DateTime<Utc>) -> Option<String> {
+    let by = standing.must_end_by.filter(|_| is_stuck(standing, now))?;
+    Some(format!(
+        "its run is past limits.timeout and should have ended by {}: the daemon is stuck or was killed; restart it \
+         (systemctl restart pieme-daemon)",
+        by.format("%Y-%m-%d %H:%M:%S UTC")
+    ))
 }
 
 /// At most the time between its runs: two of them without an end are never `ok` (safety.md promise 21).
@@ -197,6 +217,24 @@ mod tests {
         assert_eq!(state(&good, at(0)), State::Running);
         let bad = Standing { last_run: ended(Outcome::Quarantined(Quarantine::Layout), false), ..good };
         assert_eq!(state(&bad, at(0)), State::Quarantined);
+    }
+
+    #[test]
+    fn a_run_that_should_have_ended_is_never_ok() {
+        let mut standing = Standing {
+            last_run: ended(Outcome::Published(Publication::Unchanged), false),
+            running: true,
+            must_end_by: Some(at(0)),
+            next_due: Some(at(600)),
+            ..Standing::default()
+        };
+        assert_eq!((state(&standing, at(0)), stuck(&standing, at(0))), (State::Running, None));
+        assert_eq!(state(&standing, at(1)), State::Crash);
+        assert!(stuck(&standing, at(1)).is_some_and(|it| it.contains("limits.timeout")));
+        standing.running = false;
+        assert_eq!(state(&standing, at(1)), State::Crash, "its daemon is down");
+        standing.paused = true;
+        assert_eq!(state(&standing, at(1)), State::Crash, "a pause ends no run");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::overtime::must_end_by;
 use crate::daemon::progress::Progress;
 use crate::judge::{self, Severity, Standing};
 use crate::model::{PastRun, State, TaskName};
@@ -33,6 +34,9 @@ pub struct Line {
     #[serde(rename = "do")]
     pub advice: String,
     pub problem: Option<String>,
+    /// What there is to say of a run that should have ended long ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
     /// Known where the folders were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
@@ -53,7 +57,17 @@ pub struct Line {
 pub struct Known {
     pub row: TaskRow,
     pub is_disabled: bool,
+    /// When its run under way has ended at the latest.
+    pub must_end_by: Option<DateTime<Utc>>,
     pub tags: Option<Vec<String>>,
+}
+
+impl Known {
+    /// As the store knows it; what only its folder says is looked up where the store leaves it open.
+    pub fn of(config: &Config, row: TaskRow) -> Known {
+        let must_end_by = must_end_by(&config.tasks, &row);
+        Known { is_disabled: is_disabled(config, &row), must_end_by, row, tags: None }
+    }
 }
 
 impl Line {
@@ -65,6 +79,7 @@ impl Line {
             advice: judge::advice(state, &self.task, self.last_run.as_ref()),
             severity: judge::severity(state, self.last_run.as_ref(), self.rows.is_some()),
             age_s: age(self.last_ok, now),
+            stuck: judge::stuck(&self.standing, now),
             ..self.clone()
         }
     }
@@ -78,18 +93,18 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
     last_ok.map(|at| (now - at).num_seconds().max(0))
 }
 
-/// All tasks, worst first.
-pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, StoreError> {
-    let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
-    if let Some(store) = Store::open_reader_if_any(&config.store)? {
-        let rows = store.tasks()?;
-        let known = |row: TaskRow| (row.name.clone(), Known { row, is_disabled: false, tags: None });
-        all.extend(rows.into_iter().map(known));
-    }
-    if daemon_runs {
-        all.retain(|_, known| !known.row.removed);
-        all.values_mut().for_each(|known| known.is_disabled = is_disabled(config, &known.row));
-    }
+/// All tasks, worst first. Without a store only their folders are known.
+pub fn all(
+    config: &Config,
+    store: Option<&Store>,
+    daemon_runs: bool,
+    with_tags: bool,
+    now: DateTime<Utc>,
+) -> Result<Vec<Line>, StoreError> {
+    let mut rows = store.map_or(Ok(Vec::new()), |store| store.tasks())?;
+    rows.retain(|row| !(daemon_runs && row.removed));
+    let known = |row: TaskRow| (row.name.clone(), Known::of(config, row));
+    let mut all: BTreeMap<TaskName, Known> = rows.into_iter().map(known).collect();
     if !daemon_runs || with_tags {
         look_at_folders(config, daemon_runs, &mut all);
     }
@@ -114,7 +129,7 @@ fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskNa
         all.retain(|name, _| shelf.get(name).is_some());
     }
     for (name, entry) in shelf.iter() {
-        let unknown = || Known { row: TaskRow::unknown(name.clone()), is_disabled: false, tags: None };
+        let unknown = || Known::of(config, TaskRow::unknown(name.clone()));
         let known = match daemon_runs {
             true => all.get_mut(name),
             false => Some(all.entry(name.clone()).or_insert_with(unknown)),
@@ -131,9 +146,9 @@ fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskNa
 }
 
 /// The store does not know which tasks are switched off in their folders; those have no next time.
-pub fn is_disabled(config: &Config, row: &TaskRow) -> bool {
+fn is_disabled(config: &Config, row: &TaskRow) -> bool {
     let may_be = row.next_due.is_none() && !row.paused && row.running_since.is_none();
-    may_be && taskdir::read(&config.tasks.join(row.name.as_str())).is_ok_and(|folder| !folder.task.enabled)
+    may_be && taskdir::read_task(&config.tasks.join(row.name.as_str())).is_ok_and(|task| !task.enabled)
 }
 
 /// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
@@ -151,13 +166,14 @@ fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
 
 /// How a task stands.
 pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
-    let Known { row, is_disabled, tags } = known;
+    let Known { row, is_disabled, must_end_by, tags } = known;
     let standing = Standing {
         problem: row.problem.clone(),
         paused: row.paused || is_disabled,
         last_run: row.last_run.clone(),
         published_before: row.previous_rows.is_some(),
         running: daemon_runs && row.running_since.is_some(),
+        must_end_by,
         next_due: row.next_due,
     };
     let state = judge::state(&standing, now);
@@ -175,6 +191,7 @@ pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         task: row.name,
         title: row.title,
         problem: row.problem,
+        stuck: judge::stuck(&standing, now),
         tags,
         last_run: row.last_run,
         progress: None,

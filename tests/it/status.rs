@@ -3,6 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use chrono::{TimeDelta, Utc};
+use pieme::model::{RunId, TaskName};
+use pieme::store::{RunStart, Store, Trigger};
+
 use crate::stage::{Said, Stage, signal_process};
 
 const SHOP: &str = "practice-shop";
@@ -62,6 +66,39 @@ fn the_age_of_the_last_good_data_is_shown_whatever_the_state() {
     assert!(bad["age_s"].is_number(), "{bad}");
     let table = stage.pieme(&["status"]).stdout;
     assert!(table.lines().any(|line| line.contains("quarantined") && !line.contains("never")), "{table}");
+}
+
+#[test]
+fn a_run_that_is_past_its_limit_is_never_ok() {
+    let mut stage = Stage::new();
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    // As a daemon leaves it whose task has panicked, or who was killed.
+    let begin = |minutes: i64| {
+        let started_at = Utc::now() - TimeDelta::minutes(minutes);
+        let task = TaskName::new(SHOP).expect("a name");
+        let start = RunStart { run: RunId::new(), task, slot: None, trigger: Trigger::Person, started_at, pid: None };
+        let mut store = Store::open(&stage.path("state/pieme.db")).expect("the store");
+        store.begin_run(&start).expect("begun");
+    };
+    begin(1);
+    assert_eq!(stage.state(SHOP), "running");
+    assert_eq!(stage.pieme(&["status", "--check"]).code, 0);
+    begin(120);
+    let status = stage.status(SHOP);
+    assert_eq!(status["state"], "crash", "{status}");
+    assert!(status["stuck"].as_str().is_some_and(|it| it.contains("limits.timeout")), "{status}");
+    let check = stage.pieme(&["status", "--check"]);
+    assert_eq!(check.code, 2, "{}", check.stdout);
+    assert!(check.stdout.contains("practice-shop crash"), "{}", check.stdout);
+    let full = stage.pieme(&["status", SHOP]).stdout;
+    assert!(full.contains("restart"), "what to do: {full}");
+    stage.signal_daemon("-KILL");
+    stage.daemon_ended();
+    assert_eq!(stage.state(SHOP), "crash", "and when the daemon is gone");
+    stage.start_daemon();
+    stage.wait_for("the runs to be ended by the next daemon", || stage.status(SHOP)["stuck"].is_null());
 }
 
 #[test]

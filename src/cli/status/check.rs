@@ -4,7 +4,6 @@ use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
 use crate::show::Line;
-use crate::store::Store;
 
 use super::{Args, Complaint, Look, look, out};
 
@@ -17,10 +16,10 @@ const UNKNOWN: u8 = 3;
 const NAMED: usize = 10;
 
 pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
-    if Store::open_reader_if_any(&config.store)?.is_none() {
+    let look = look(config, args)?;
+    if look.store.is_none() {
         return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
     }
-    let look = look(config, args)?;
     let (word, code, text) = line(&look);
     out::say(format!("PIEME {word} - {text}"));
     Ok(code)

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::config::Config;
 use crate::judge;
 use crate::model::{PastRun, RunId, State};
 use crate::show::Line;
@@ -14,13 +13,13 @@ use super::{Complaint, out, table};
 /// Runs that are looked through for how long the state has lasted: all that are kept by default.
 const LOOKED_THROUGH: u32 = 1_000;
 
-pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Complaint> {
+pub fn text(store: Option<&Store>, line: &Line, styled: bool) -> Result<String, Complaint> {
     let now = Utc::now();
     let mut past = Vec::new();
     let mut waiting = None;
-    if let Some(store) = Store::open_reader_if_any(&config.store)? {
+    if let Some(store) = store {
         past = store.past(&line.task, LOOKED_THROUGH)?;
-        waiting = rows_kept_aside(&store, &past)?;
+        waiting = rows_kept_aside(store, &past)?;
     }
     let since = judge::since(line.state, &line.standing, &past);
     let mut facts: Vec<(&str, String)> = Vec::new();
@@ -33,6 +32,7 @@ pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Compla
     fact("Kept aside", waiting.map(|(run, rows)| format!("{rows} rows of run {run}, not published")));
     fact("Fails", (line.fails > 0).then(|| format!("{} in a row", line.fails)));
     fact("Now", line.progress.as_ref().map(|it| format!("{} pages, {} rows", it.pages, it.rows)));
+    fact("Stuck", line.stuck.clone());
     fact("Next run", Some(next(line, now)));
     fact("Numbers", line.last_run.is_some().then(|| format!("pieme explain {}", line.task)));
     fact("Do", Some(line.advice.clone()).filter(|it| !it.is_empty()));

@@ -27,10 +27,11 @@ pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
 
 fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
     let last = line.last_run.as_ref();
-    let cause = match (&line.problem, last) {
-        (Some(_), _) => "config",
-        (None, Some(run)) => run.verdict.outcome.cause(),
-        (None, None) => "",
+    let cause = match (&line.problem, &line.stuck, last) {
+        (Some(_), ..) => "config",
+        (None, Some(_), _) => "timeout",
+        (None, None, Some(run)) => run.verdict.outcome.cause(),
+        (None, None, None) => "",
     };
     let ran = match (&line.progress, last) {
         (Some(going), _) => going_on(going, now),

@@ -2,7 +2,7 @@
 
 mod browser;
 mod duplicates;
-mod gate;
+pub mod gate;
 mod label;
 mod add;
 mod frame;
@@ -23,7 +23,7 @@ use browser::Browser;
 const PASSWORD: &str = "practice makes perfect";
 
 /// A stage whose daemon serves the dashboard, with a password.
-fn open(stage: &mut Stage) -> String {
+pub fn open(stage: &mut Stage) -> String {
     set_password(stage);
     stage.start_daemon();
     stage.wait_for("the dashboard", || !stage.read("state/web-url").is_empty());
