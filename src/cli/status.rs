@@ -32,6 +32,7 @@ Examples:
   0 OK        ok, changed, running; also queued, never, paused, and empty where the page says that there is nothing
   1 WARNING   overdue, empty (unexpected), needs-label of a task that is new or published all the same
   2 CRITICAL  crash, config, login, blocked, failed, quarantined, needs-label of a task whose published rows grow old;
+              a run long past its limits.timeout (crash);
               and the daemon is not running, whatever the tasks' states: nothing is fetched
   3 UNKNOWN   the configuration or the store cannot be read, no daemon ever ran, or there is no such task";
 
