@@ -22,6 +22,7 @@ fn main() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         lay_out(folder.path(), tasks);
         let mut daemon = start(folder.path());
+        wait_for_answer(folder.path());
         for words in FORMS {
             let took = median(folder.path(), words);
             println!("{tasks:>6} tasks, pieme {:<16} {:7.1} ms", words.join(" "), took.as_secs_f64() * 1_000.0);
@@ -87,20 +88,21 @@ fn publish(store: &mut Store, task: &TaskName) {
     store.end_run(run, &verdict, Utc::now()).expect("an end");
 }
 
-/// Until it answers.
 fn start(folder: &Path) -> Child {
-    let daemon = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
+    Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
         .arg("--config")
         .arg(folder.join("config.toml"))
         .env("RUST_LOG", "warn")
         .stdin(Stdio::null())
         .spawn()
-        .expect("the daemon starts");
+        .expect("the daemon starts")
+}
+
+fn wait_for_answer(folder: &Path) {
     for _ in 0..1_200 {
-        if pieme(folder, &["status", "--check"]).status().is_ok_and(|it| it.success())
-            && folder.join("state/control.sock").exists()
-        {
-            return daemon;
+        let is_well = pieme(folder, &["status", "--check"]).status().is_ok_and(|it| it.success());
+        if is_well && folder.join("state/control.sock").exists() {
+            return;
         }
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -12,7 +12,8 @@ use futures_util::FutureExt;
 use nix::sys::signal::Signal;
 use tokio::sync::watch;
 
-use crate::config::{Config, secrets};
+use crate::config::Config;
+use crate::config::secrets::{self, SecretError};
 use crate::model::task::{Alert, Engine};
 use crate::model::{Failure, Outcome, RunId, Task, Verdict, shortage};
 use crate::store::{Begun, RunStart, Store, StoreError};
@@ -191,7 +192,7 @@ impl Runner {
             details: taskdir::read_details(&folder.dir).map_err(file_trouble)?,
             files: taskdir::read_items(&folder.dir, &folder.script).map_err(file_trouble)?,
             confirmed: labels.is_confirmed(),
-            secrets: self.secrets(folder)?,
+            secrets: self.secrets(folder).map_err(|error| secret_trouble(&error))?,
             cookies: taskdir::read_cookies(&folder.dir).map_err(file_trouble)?,
             kept: Vec::new(),
             robots: taskdir::read_robots(&folder.dir),
@@ -205,12 +206,9 @@ impl Runner {
         Ok((assignment, scratch))
     }
 
-    fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, Verdict> {
+    fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, SecretError> {
         let names = secrets::names(&folder.task, &folder.script);
-        secrets::gather(&self.config, &names).map(Secrets).map_err(|error| {
-            let cause = if error.is_shortage() { Failure::Internal } else { Failure::Config };
-            Verdict::failed(cause, error.to_string())
-        })
+        secrets::gather(&self.config, &names).map(Secrets)
     }
 
     async fn child(
@@ -365,6 +363,12 @@ pub(super) fn give(
 /// The verdict over a run in whose middle the daemon itself has panicked.
 pub(super) fn crashed(why: &str) -> Verdict {
     Verdict::failed(Failure::Crash, format!("the daemon failed during this run ({why}); this is a mistake in pieme"))
+}
+
+/// The same of a secret's file.
+fn secret_trouble(error: &SecretError) -> Verdict {
+    let cause = if error.is_shortage() { Failure::Internal } else { Failure::Config };
+    Verdict::failed(cause, error.to_string())
 }
 
 /// What a folder's file has to do with it: a mistake in it is the task's, a shortage is the daemon's.
