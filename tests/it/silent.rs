@@ -1,0 +1,93 @@
+//! A PostgreSQL server that is there and says nothing: everybody who asks gives up in time, and says why.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Command;
+
+use crate::postgres::Server;
+use crate::stage::{Said, Stage, in_time};
+
+const SHOP: &str = "practice-shop";
+
+/// Accepts every connection, keeps it, and never says a word.
+fn mute() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let at = listener.local_addr().expect("a port");
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for connection in listener.incoming().flatten() {
+            kept.push(connection);
+        }
+    });
+    at
+}
+
+fn gives_up(stage: &Stage, words: &[&str]) -> Said {
+    let said = stage.pieme_in_time(words).unwrap_or_else(|| panic!("pieme {words:?} never ended"));
+    assert_eq!(said.code, 75, "{words:?}: {}", said.stderr);
+    assert!(said.stderr.contains("cannot be reached"), "{words:?}: {}", said.stderr);
+    assert!(said.stderr.contains("no answer within"), "{words:?}: {}", said.stderr);
+    said
+}
+
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_given_up() {
+    let mut stage = Stage::new();
+    let at = mute();
+    stage.use_store(&format!("postgres://me@{at}/rows"));
+    for words in [&["status"][..], &["records", SHOP], &["diff", SHOP], &["search", "x"]] {
+        gives_up(&stage, words);
+    }
+    stage.use_store(&format!("postgres://me@{at}/rows?sslmode=require"));
+    gives_up(&stage, &["status"]);
+    stage.use_store(&format!("postgres://me@{at}/rows"));
+    stage.spawn_daemon(&[]);
+    stage.wait_for("the daemon to say it", || stage.read("log").contains("no answer within"));
+    stage.signal_daemon("-TERM");
+    assert_eq!(stage.daemon_ended(), Some(0));
+}
+
+#[test]
+fn a_server_that_stands_still_is_given_up_and_found_again() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let server = Server::own(folder.path());
+    let schema = server.schema();
+    let mut stage = Stage::new();
+    stage.use_store(&schema.url());
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr()).expect("a free port").port();
+    let config = stage.read("config.toml").replacen('\n', &format!("\nmetrics = \"127.0.0.1:{port}\"\n"), 1);
+    stage.write("config.toml", &config);
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    let health = || {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-w", " %{http_code}", &format!("http://127.0.0.1:{port}/healthz")]);
+        in_time(&mut curl).expect("/healthz never answered").stdout
+    };
+    stage.wait_for("health", || health().ends_with(" 200"));
+    let frozen = server.freeze();
+    stage.wait_for("no health", || health().ends_with(" 503"));
+    gives_up(&stage, &["status"]);
+    gives_up(&stage, &["records", SHOP]);
+    let run = stage.pieme_in_time(&["run", SHOP]).expect("a run ends");
+    assert_ne!(run.code, 0, "{}", run.stdout);
+    drop(frozen);
+    stage.wait_for("health", || health().ends_with(" 200"));
+    stage.wait_for("a run", || stage.pieme(&["run", SHOP]).code == 0);
+}
+
+/// Somebody reads, and the server stands still in the middle of it.
+#[test]
+fn a_server_that_stops_in_the_middle_of_an_answer_is_given_up() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let server = Server::own(folder.path());
+    let schema = server.schema();
+    drop(pieme::store::Store::open(schema.address()).expect("a new database"));
+    let reader = pieme::store::Store::open_reader(schema.address()).expect("a reader");
+    assert_eq!(reader.tasks().expect("tasks").len(), 0);
+    let frozen = server.freeze();
+    let error = reader.tasks().expect_err("nobody answers").to_string();
+    assert!(error.contains("no answer within"), "{error}");
+    drop(frozen);
+    assert_eq!(reader.tasks().expect("it is there again").len(), 0);
+}
