@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::alert::{Settings, Smtp};
-use crate::model::{Span, StoreAddress};
+use crate::model::{Span, StoreAddress, Timeouts};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 use store::StoreTextError;
 
@@ -25,6 +25,8 @@ const FILE: &str = "config.toml";
 const FOUND: &str = "auto";
 /// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
 const SHORTEST_LEASE: Span = Span::seconds(2);
+/// A server across the world, or a busy one, may take this long for its first word.
+const SHORTEST_TIMEOUT: Span = Span::seconds(1);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -56,6 +58,8 @@ pub struct Config {
     pub alert: Settings,
     pub smtp: Smtp,
     pub fleet: Fleet,
+    /// How long PostgreSQL may take; the store's address has them too.
+    pub postgres: Timeouts,
 }
 
 /// This daemon among those that share a PostgreSQL database.
@@ -157,6 +161,7 @@ impl Config {
             None => StoreAddress::Sqlite(state.join("pieme.db")),
             Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
+        let store = store.with_timeouts(file.postgres);
         Ok(Config {
             tasks: folder.join(&file.tasks),
             store,
@@ -178,6 +183,7 @@ impl Config {
             alert: file.alert,
             smtp: file.smtp,
             fleet: file.fleet,
+            postgres: file.postgres,
             state,
             file: whole,
         })
@@ -220,6 +226,7 @@ struct File {
     alert: Settings,
     smtp: Smtp,
     fleet: Fleet,
+    postgres: Timeouts,
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
@@ -249,6 +256,7 @@ impl Default for File {
             alert: Settings::default(),
             smtp: Smtp::default(),
             fleet: Fleet::default(),
+            postgres: Timeouts::default(),
             exec: BTreeMap::new(),
             dashboard: Dashboard::default(),
         }
@@ -297,6 +305,18 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
     if file.fleet.lease < SHORTEST_LEASE {
         let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
+    }
+    let Timeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout } = file.postgres;
+    for (key, timeout) in [
+        ("connect_timeout", connect_timeout),
+        ("answer_timeout", answer_timeout),
+        ("read_timeout", read_timeout),
+        ("statement_timeout", statement_timeout),
+    ] {
+        if timeout < SHORTEST_TIMEOUT {
+            let why = format!("within less than {SHORTEST_TIMEOUT} a busy server looks like a dead one");
+            return Err(source.problem_at_key(&["postgres", key], why));
+        }
     }
     if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
         return Err(source

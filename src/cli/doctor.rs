@@ -11,6 +11,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::task::Engine;
 use crate::robot;
 use crate::seal;
+use crate::show::lines;
 use crate::store::Store;
 use crate::taskdir::Shelf;
 
@@ -103,7 +104,10 @@ fn seal_of_runs() -> [Finding; 2] {
 
 fn service(config: &Config) -> Finding {
     if StateLock::is_taken(&config.lock()) {
-        return good("daemon", "running");
+        return match lines::waits_for(config) {
+            Some(reason) => bad("daemon", format!("running; it waits for the store, and runs nothing: {reason}")),
+            None => good("daemon", "running"),
+        };
     }
     note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
 }

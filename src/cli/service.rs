@@ -43,7 +43,7 @@ fn run(args: Args) -> Done {
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     runtime.block_on(daemon::run(config, PathBuf::from(ITSELF), web::open)).map_err(|error| {
         let code = match &error {
-            DaemonError::Lock(_) => exit::TEMPORARY,
+            DaemonError::Lock(_) | DaemonError::Moved(_) => exit::TEMPORARY,
             DaemonError::Store(error) if error.is_passing() => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,
         };

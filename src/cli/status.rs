@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
 use crate::show::{Line, lines};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 use super::{Complaint, Done, exit, out, settle, task_name};
 
@@ -73,6 +73,8 @@ const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
 /// What was asked for, looked at once.
 struct Look {
     daemon_runs: bool,
+    /// Why it runs nothing: its store is not there.
+    waits_for: Option<String>,
     lines: Vec<Line>,
     /// The task that was asked for by name.
     only: Option<TaskName>,
@@ -104,8 +106,12 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     let look = look(config, args)?;
     if args.json {
         let undelivered = undelivered(config)?;
-        let document =
-            serde_json::json!({ "daemon": look.daemon_runs, "undelivered_alerts": undelivered, "tasks": look.lines });
+        let document = serde_json::json!({
+            "daemon": look.daemon_runs,
+            "waits_for": look.waits_for,
+            "undelivered_alerts": undelivered,
+            "tasks": look.lines,
+        });
         return Ok(Shown { text: document.to_string(), note: None });
     }
     let styled = out::is_styled(args.color);
@@ -120,7 +126,10 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
         1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
         many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
     };
-    let notes: Vec<String> = (!look.daemon_runs).then(|| daemon_is_down(config)).into_iter().chain(unheard).collect();
+    let waits =
+        look.waits_for.map(|reason| format!("The daemon waits for the store, and nothing is fetched: {reason}"));
+    let down = (!look.daemon_runs).then(|| daemon_is_down(config));
+    let notes: Vec<String> = down.into_iter().chain(waits).chain(unheard).collect();
     Ok(Shown { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
 }
 
@@ -133,7 +142,8 @@ fn undelivered(config: &Config) -> Result<u64, Complaint> {
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let daemon_runs = StateLock::is_taken(&config.lock());
-    let mut lines = lines::all(config, daemon_runs, !args.tag.is_empty(), Utc::now())?;
+    let found = lines::all_with_wait(config, daemon_runs, !args.tag.is_empty(), Utc::now());
+    let (mut lines, waits_for) = found.map_err(|error| unread(config, daemon_runs, error))?;
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
@@ -144,7 +154,17 @@ fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
         let has_tag = line.tags.iter().flatten().any(|tag| args.tag.contains(tag));
         (args.tag.is_empty() || has_tag) && (args.state.is_empty() || args.state.contains(&line.state))
     });
-    Ok(Look { daemon_runs, lines, only })
+    Ok(Look { daemon_runs, waits_for, lines, only })
+}
+
+/// A store that cannot be read, and what its daemon does about it.
+fn unread(config: &Config, daemon_runs: bool, error: StoreError) -> Complaint {
+    let waits = daemon_runs && lines::waits_for(config).is_some();
+    let complaint = Complaint::from(error);
+    if !waits {
+        return complaint;
+    }
+    Complaint { sentence: format!("{}; the daemon is running and waits for it", complaint.sentence), ..complaint }
 }
 
 fn no_tasks(config: &Config) -> String {

@@ -64,6 +64,9 @@ pub enum Reply {
     Done,
     Progress {
         runs: Vec<Progress>,
+        /// Why nothing runs: the store is not there.
+        #[serde(default)]
+        waits_for: Option<String>,
     },
     Refused {
         sentence: String,
@@ -101,7 +104,9 @@ async fn serve(stream: UnixStream, events: mpsc::Sender<Event>, board: Board) ->
     let (replies, mut outbox) = mpsc::unbounded_channel();
     match serde_json::from_str::<Request>(&line) {
         // Answered here: whoever looks at the table does not wait for the loop.
-        Ok(Request::Progress) => drop(replies.send(Reply::Progress { runs: board.all() })),
+        Ok(Request::Progress) => {
+            drop(replies.send(Reply::Progress { runs: board.all(), waits_for: board.waits_for() }))
+        }
         Ok(request) => drop(events.send(Event::Request(request, replies)).await),
         Err(error) => drop(replies.send(Reply::Refused { sentence: format!("not a request: {error}") })),
     }

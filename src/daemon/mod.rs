@@ -22,6 +22,7 @@ pub mod http;
 pub mod keeper;
 pub mod lock;
 pub mod log;
+mod opening;
 pub mod progress;
 pub mod runner;
 mod mend;

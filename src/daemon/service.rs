@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
-use crate::store::{RunStart, Store, StoreError, Trigger, Which};
+use crate::store::{RunStart, StoreError, Trigger, Which};
 use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
@@ -23,10 +23,11 @@ use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
 use super::door::Door;
 use super::figures::Figures;
-use super::fleet::{Fleet, Share};
+use super::fleet::Share;
 use super::indexer::Indexer;
 use super::keeper::Keeper;
-use super::lock::{LockError, StateLock};
+use super::lock::LockError;
+use super::opening::{self, Opened};
 use super::progress::Board;
 use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
@@ -56,6 +57,10 @@ pub enum DaemonError {
     Io { what: String, source: io::Error },
     #[error("the clock could not be started: {0}")]
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
+    #[error(
+        "{} was moved or replaced while the daemon ran: it ends, so that no second one runs beside it. Start it again", .0.display()
+    )]
+    Moved(PathBuf),
 }
 
 /// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run; `front` is
@@ -65,21 +70,15 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
         let what = what.to_owned();
         move |source| DaemonError::Io { what, source }
     };
-    for folder in [&config.state, &config.tasks] {
-        std::fs::create_dir_all(folder).map_err(io_error(&folder.display().to_string()))?;
-    }
-    let _lock = StateLock::take(&config.lock())?;
-    let mut store = Store::open(&config.store)?;
-    store.set_keep(gc::keep(&config));
-    let fleet = Fleet::join(&config, &mut store)?;
-    for (run, task) in store.interrupted(Utc::now())? {
-        tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
-    }
+    let (events, mut inbox) = mpsc::channel(INBOX);
+    pass_on_signals(&events).map_err(io_error("signals"))?;
+    let (config, board) = (Arc::new(config), Board::default());
+    let Some(opened) = opening::open(&config, &events, &mut inbox, &board).await? else { return Ok(()) };
+    let Opened { mut lock, store, fleet, listens } = opened;
     Scratch::sweep(&config);
-    let (events, inbox) = mpsc::channel(INBOX);
-    let board = Board::default();
-    control::listen(&config.control_socket(), events.clone(), board.clone()).map_err(io_error("control socket"))?;
-    let config = Arc::new(config);
+    if !listens {
+        control::listen(&config.control_socket(), events.clone(), board.clone()).map_err(io_error("control socket"))?;
+    }
     let runner = Runner {
         config: Arc::clone(&config),
         keeper: Keeper::start(store).map_err(io_error("the store's thread"))?,
@@ -91,7 +90,6 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     if let Err(error) = &watcher {
         tracing::warn!("{} cannot be watched ({error}); it is looked through every 2 s", config.tasks.display());
     }
-    pass_on_signals(&events).map_err(io_error("signals"))?;
     let clock = Clock::start(events.clone()).await?;
     let figures = Arc::new(Figures::default());
     let (courier, rounds) = Courier::start(Arc::clone(&config), runner.keeper.clone(), Arc::clone(&figures));
@@ -100,8 +98,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
         tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
     }
     service.share = fleet.clone().map(Share::new);
-    service.rescan().await?;
-    service.first_look_round().await?;
+    // A store that goes away again now is met by the loop, as at any other time.
+    go_on_if_it_passes(service.rescan().await)?;
+    go_on_if_it_passes(service.first_look_round().await)?;
     if let Some(address) = service.config.metrics {
         figures.turned(0, 0);
         let served = http::listen(address, Arc::clone(&service.config), service.runner.keeper.clone(), figures).await;
@@ -110,8 +109,11 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     }
     front(Door::new(service.runner.clone(), service.events.clone()));
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
-    tell_systemd(&[NotifyState::Ready]);
-    service.live(inbox, clock).await;
+    tell_systemd(&[NotifyState::Ready, NotifyState::Status("0 running")]);
+    tokio::select! {
+        () = service.live(inbox, clock) => {}
+        () = lock.lost() => return Err(DaemonError::Moved(service.config.state.clone())),
+    }
     rounds.end().await;
     if let Some(fleet) = fleet {
         fleet.leave().await;
@@ -498,7 +500,17 @@ fn runs_elsewhere(task: &TaskName) -> String {
     format!("`{task}` is running on another daemon of the fleet; try again when it is done")
 }
 
-fn tell_systemd(states: &[NotifyState<'_>]) {
+fn go_on_if_it_passes(done: Result<(), StoreError>) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.is_waited_for() => {
+            tracing::warn!("the tasks are not all known yet: {error}");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+pub(super) fn tell_systemd(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::debug!("systemd was not told: {error}");
     }

@@ -80,6 +80,16 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
 
 /// All tasks, worst first.
 pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, StoreError> {
+    all_with_wait(config, daemon_runs, with_tags, now).map(|(lines, _)| lines)
+}
+
+/// The same, with what the daemon waits for.
+pub fn all_with_wait(
+    config: &Config,
+    daemon_runs: bool,
+    with_tags: bool,
+    now: DateTime<Utc>,
+) -> Result<(Vec<Line>, Option<String>), StoreError> {
     let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
     if let Some(store) = Store::open_reader_if_any(&config.store)? {
         let rows = store.tasks()?;
@@ -94,12 +104,17 @@ pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Ut
         look_at_folders(config, daemon_runs, &mut all);
     }
     let mut lines: Vec<Line> = all.into_values().map(|known| line(known, daemon_runs, now)).collect();
-    let mut going = if daemon_runs { progress(config) } else { BTreeMap::new() };
+    let (mut going, waits_for) = if daemon_runs { progress(config) } else { Default::default() };
     for line in &mut lines {
         line.progress = going.remove(&line.task);
     }
     worst_first(&mut lines);
-    Ok(lines)
+    Ok((lines, waits_for))
+}
+
+/// Why a daemon that is running runs nothing: its store is not there.
+pub fn waits_for(config: &Config) -> Option<String> {
+    progress(config).1
 }
 
 pub fn worst_first(lines: &mut [Line]) {
@@ -137,16 +152,17 @@ pub fn is_disabled(config: &Config, row: &TaskRow) -> bool {
 }
 
 /// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
-fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
-    let mut going = BTreeMap::new();
+fn progress(config: &Config) -> (BTreeMap<TaskName, Progress>, Option<String>) {
+    let (mut going, mut waits) = (BTreeMap::new(), None);
     let hear = |reply| {
-        if let Reply::Progress { runs } = reply {
+        if let Reply::Progress { runs, waits_for } = reply {
             going.extend(runs.into_iter().map(|run| (run.task.clone(), run)));
+            waits = waits_for;
         }
     };
     // The table is the store's; this is a courtesy that nobody waits for long.
     let _ = control::ask_blocking(&config.control_socket(), &Request::Progress, PATIENCE, hear);
-    going
+    (going, waits)
 }
 
 /// How a task stands.

@@ -91,6 +91,17 @@ impl StoreError {
         matches!(self, Away { .. } | Busy(_) | AtWork(_) | HalfCopied(_))
     }
 
+    /// Whether a daemon that starts waits for it to be over: nobody need change anything about pieme.
+    pub fn is_waited_for(&self) -> bool {
+        let is_full =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        match self {
+            StoreError::Away { .. } | StoreError::Full(_) | StoreError::Busy(_) => true,
+            StoreError::Io { source, .. } => is_full(source),
+            _ => false,
+        }
+    }
+
     /// Names the file where the error alone does not.
     pub(super) fn at(self, path: &Path) -> StoreError {
         match self {

@@ -83,7 +83,8 @@ impl Harvest {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::sketching(judge::sketch(&assignment.task.data.key, &assignment.past)),
+            tally: Tally::sketching(judge::sketch(&assignment.task.data.key, &assignment.past))
+                .with_key(&assignment.task.data.key),
             shape: Shape::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
             values: Values::new(&assignment.task.columns, assignment.task.schedule.timezone),
             kept: 0,
@@ -99,6 +100,11 @@ impl Harvest {
             details: follows.then(|| DetailPages::new(details)),
             followed: 0,
         })
+    }
+
+    /// That the task's key does not tell all rows apart.
+    pub fn shared_keys(&self) -> Option<String> {
+        self.tally.shared_keys(self.rows)
     }
 
     pub fn learned_template(&self) -> Option<String> {

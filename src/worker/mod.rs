@@ -107,7 +107,7 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         &seen(&harvest, assignment.confirmed),
         &assignment.past,
     );
-    if let Some(remark) = walk.remark {
+    for remark in walk.remark.into_iter().chain(harvest.shared_keys()) {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
     verdict

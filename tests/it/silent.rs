@@ -34,8 +34,12 @@ fn a_server_that_accepts_and_says_nothing_is_given_up() {
     let mut stage = Stage::new();
     let at = mute();
     stage.use_store(&format!("postgres://me@{at}/rows"));
+    gives_up(&stage, &["status"]);
+    // config.toml says how long that takes.
+    let config = stage.read("config.toml");
+    stage.write("config.toml", &format!("{config}\n[postgres]\nconnect_timeout = \"1s\"\n"));
     for words in [&["status"][..], &["records", SHOP], &["diff", SHOP], &["search", "x"]] {
-        gives_up(&stage, words);
+        assert!(gives_up(&stage, words).stderr.contains("no answer within 1s"), "{words:?}");
     }
     stage.use_store(&format!("postgres://me@{at}/rows?sslmode=require"));
     gives_up(&stage, &["status"]);

@@ -44,12 +44,19 @@ fn line(look: &Look) -> (&'static str, u8, String) {
         return ("UNKNOWN", UNKNOWN, "there is no such task".to_owned());
     }
     let worst = lines.iter().map(|line| line.severity).max().unwrap_or(Severity::Fine);
-    let (word, code) = match (look.daemon_runs, worst) {
+    let runs = look.daemon_runs && look.waits_for.is_none();
+    let (word, code) = match (runs, worst) {
         (false, _) | (true, Severity::Critical) => ("CRITICAL", CRITICAL),
         (true, Severity::Warning) => ("WARNING", WARNING),
         (true, Severity::Fine) => ("OK", OK),
     };
-    let down = if look.daemon_runs { "" } else { "the daemon is not running, nothing is fetched; " };
+    let down = match (look.daemon_runs, &look.waits_for) {
+        (false, _) => "the daemon is not running, nothing is fetched; ".to_owned(),
+        (true, Some(reason)) => {
+            format!("the daemon waits for the store, nothing is fetched ({}); ", reason.replace('|', "/"))
+        }
+        (true, None) => String::new(),
+    };
     (word, code, format!("{down}{}|{}", in_words(lines), figures(lines)))
 }
 
