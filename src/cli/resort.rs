@@ -15,6 +15,8 @@ use super::{Complaint, exit, out};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// One that hangs does not even say how far its runs are.
+const IS_THERE: Duration = Duration::from_secs(5);
 
 /// The verdict of the run that this made; none where there are no such rows, and for dropping.
 pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<Verdict>, Complaint> {
@@ -31,6 +33,8 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };
+    let is_there = control::ask_blocking(&socket, &Request::Progress, IS_THERE, drop);
+    is_there.map_err(|error| silent(&error))?;
     let mut answer = Err(silent(&"it hung up"));
     control::ask_blocking(&socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {

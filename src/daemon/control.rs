@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{Collected, Resort};
@@ -20,6 +20,10 @@ use super::progress::{Board, Progress};
 
 /// How long a daemon that starts may not listen yet.
 const NOT_YET: Duration = Duration::from_secs(5);
+/// A daemon that has said nothing for so long must answer somebody else, or it is given up.
+const QUIET: Duration = Duration::from_secs(10);
+/// How far runs are is told beside the loop, whatever that is busy with.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// A request is one short line.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
 
@@ -134,7 +138,7 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Asks the daemon behind `socket`, and hands on its replies until the last.
+/// Asks the daemon behind `socket`, and hands on its replies until the last, however long that takes while the daemon is there.
 pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
     let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();
@@ -142,10 +146,28 @@ pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) 
     line.push(b'\n');
     write.write_all(&line).await?;
     let mut lines = BufReader::new(read).lines();
-    while let Some(line) = lines.next_line().await? {
-        hear(serde_json::from_str(&line)?);
+    loop {
+        match timeout(QUIET, lines.next_line()).await {
+            Ok(Ok(Some(line))) => hear(serde_json::from_str(&line)?),
+            Ok(ended) => return ended.map(drop),
+            Err(_) => answers(socket).await?,
+        }
     }
-    Ok(())
+}
+
+/// Whether a daemon that takes its time is there at all.
+async fn answers(socket: &Path) -> io::Result<()> {
+    let asked = async {
+        let mut stream = UnixStream::connect(socket).await?;
+        let mut line = serde_json::to_vec(&Request::Progress)?;
+        line.push(b'\n');
+        stream.write_all(&line).await?;
+        stream.read_u8().await.map(drop)
+    };
+    let within = ANSWERS_WITHIN.as_secs();
+    let too_late =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("it has not said anything for {within} s; it hangs"));
+    timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(too_late()))
 }
 
 /// As [`ask`], from a thread that may block; nobody waits longer than `patience` for the next reply.

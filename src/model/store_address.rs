@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -29,7 +30,8 @@ pub struct PostgresAddress {
     url: String,
     shown: String,
     schema: String,
-    timeouts: Timeouts,
+    /// Elsewhere, since errors carry addresses.
+    timeouts: Arc<Timeouts>,
 }
 
 /// How long a server may take before it is given up: `[postgres]` of config.toml.
@@ -73,7 +75,9 @@ impl StoreAddress {
     /// The same store with other deadlines; a file has none.
     pub fn with_timeouts(self, timeouts: Timeouts) -> StoreAddress {
         match self {
-            StoreAddress::Postgres(address) => StoreAddress::Postgres(PostgresAddress { timeouts, ..address }),
+            StoreAddress::Postgres(address) => {
+                StoreAddress::Postgres(PostgresAddress { timeouts: Arc::new(timeouts), ..address })
+            }
             file @ StoreAddress::Sqlite(_) => file,
         }
     }
@@ -113,7 +117,7 @@ impl PostgresAddress {
         if !others.is_empty() {
             url.query_pairs_mut().extend_pairs(others.into_iter().map(|(name, value)| (name, value)));
         }
-        Ok(PostgresAddress { url: url.to_string(), shown, schema, timeouts: Timeouts::default() })
+        Ok(PostgresAddress { url: url.to_string(), shown, schema, timeouts: Arc::default() })
     }
 
     pub fn timeouts(&self) -> &Timeouts {

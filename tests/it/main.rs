@@ -34,6 +34,7 @@ mod runs;
 mod samples;
 mod schedule;
 mod search;
+mod shared_keys;
 mod silent;
 mod status;
 mod step;

@@ -15,8 +15,6 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::Uid;
 use pieme::model::{PostgresAddress, StoreAddress};
 
-use crate::stage::{children_of, signal_process};
-
 /// The address of a server to be used instead, up to and without the schema: `postgres://user@host/database`.
 const GIVEN: &str = "PIEME_TEST_POSTGRES";
 
@@ -131,18 +129,10 @@ impl Server {
         assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stderr));
     }
 
-    /// Stops all of its processes where they are: nobody answers, and every connection stays. Dropped, they go on.
-    pub fn freeze(&self) -> Frozen {
-        let postmaster = fs::read_to_string(format!("{}/postmaster.pid", self.data())).expect("it runs");
-        let postmaster: u32 = postmaster.lines().next().and_then(|pid| pid.parse().ok()).expect("a process");
-        // First the one that starts others.
-        let mut frozen = Frozen(vec![postmaster]);
-        signal_process(postmaster, "-STOP");
-        for child in children_of(postmaster) {
-            signal_process(child, "-STOP");
-            frozen.0.push(child);
-        }
-        frozen
+    /// The process that starts all others of it.
+    pub fn postmaster(&self) -> u32 {
+        let text = fs::read_to_string(format!("{}/postmaster.pid", self.data())).expect("it runs");
+        text.lines().next().and_then(|pid| pid.parse().ok()).expect("a process")
     }
 
     fn is_up(&self) -> bool {
@@ -179,18 +169,6 @@ impl Server {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("t{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         Schema { url: self.url.clone(), name }
-    }
-}
-
-/// Processes that were stopped, and go on when this is dropped.
-pub struct Frozen(Vec<u32>);
-
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        for pid in &self.0 {
-            // One that has ended meanwhile needs nothing.
-            let _ = Command::new("kill").arg("-CONT").arg(pid.to_string()).stderr(Stdio::null()).status();
-        }
     }
 }
 

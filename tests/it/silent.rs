@@ -1,10 +1,10 @@
 //! A PostgreSQL server that is there and says nothing: everybody who asks gives up in time, and says why.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::postgres::Server;
-use crate::stage::{Said, Stage, in_time};
+use crate::stage::{Said, Stage, children_of, in_time, signal_process};
 
 const SHOP: &str = "practice-shop";
 
@@ -19,6 +19,31 @@ fn mute() -> SocketAddr {
         }
     });
     at
+}
+
+/// Processes of a server that stand still where they are: nobody answers, and every connection stays. Dropped, they go on.
+struct Frozen(Vec<u32>);
+
+impl Frozen {
+    fn new(server: &Server) -> Frozen {
+        // First the one that starts others.
+        let mut frozen = Frozen(vec![server.postmaster()]);
+        signal_process(frozen.0[0], "-STOP");
+        for child in children_of(frozen.0[0]) {
+            signal_process(child, "-STOP");
+            frozen.0.push(child);
+        }
+        frozen
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            // One that has ended meanwhile needs nothing.
+            let _ = Command::new("kill").arg("-CONT").arg(pid.to_string()).stderr(Stdio::null()).status();
+        }
+    }
 }
 
 fn gives_up(stage: &Stage, words: &[&str]) -> Said {
@@ -69,7 +94,7 @@ fn a_server_that_stands_still_is_given_up_and_found_again() {
         in_time(&mut curl).expect("/healthz never answered").stdout
     };
     stage.wait_for("health", || health().ends_with(" 200"));
-    let frozen = server.freeze();
+    let frozen = Frozen::new(&server);
     stage.wait_for("no health", || health().ends_with(" 503"));
     gives_up(&stage, &["status"]);
     gives_up(&stage, &["records", SHOP]);
@@ -89,9 +114,25 @@ fn a_server_that_stops_in_the_middle_of_an_answer_is_given_up() {
     drop(pieme::store::Store::open(schema.address()).expect("a new database"));
     let reader = pieme::store::Store::open_reader(schema.address()).expect("a reader");
     assert_eq!(reader.tasks().expect("tasks").len(), 0);
-    let frozen = server.freeze();
+    let frozen = Frozen::new(&server);
     let error = reader.tasks().expect_err("nobody answers").to_string();
     assert!(error.contains("no answer within"), "{error}");
     drop(frozen);
     assert_eq!(reader.tasks().expect("it is there again").len(), 0);
+}
+
+#[test]
+fn a_daemon_that_stands_still_is_given_up_by_whoever_asks_it() {
+    let mut stage = Stage::new();
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    stage.signal_daemon("-STOP");
+    for words in [&["run", SHOP][..], &["gc"], &["rollback", SHOP]] {
+        let said = stage.pieme_in_time(words).unwrap_or_else(|| panic!("pieme {words:?} never ended"));
+        assert_eq!(said.code, 75, "{words:?}: {}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains("the daemon does not answer"), "{words:?}: {}", said.stderr);
+    }
+    stage.signal_daemon("-CONT");
+    assert_eq!(stage.pieme(&["gc"]).code, 0);
 }

@@ -231,3 +231,36 @@ fn home() -> Option<&'static Handle> {
     };
     HOME.get_or_init(start).as_ref()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_of_an_address_is_asked_for_all_that_the_address_says() {
+        for text in [
+            "postgres://me:word@127.0.0.1:5433/rows?sslmode=require&channel_binding=require&options=-c%20a%3Db",
+            "postgres://me@127.0.0.1:5433/rows?target_session_attrs=read-write&keepalives_interval=7&keepalives_retries=3",
+            "postgres://me@127.0.0.1:5433/rows?connect_timeout=3&tcp_user_timeout=4&application_name=x&keepalives=0",
+        ] {
+            let config: Config = text.parse().expect("an address");
+            let mut one = bare(&config, 5433);
+            one.host("127.0.0.1");
+            assert!(one == config, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_address_of_each_host_has_its_own_time() {
+        let config: Config = "postgres://me@%2Frun%2Fpg,127.0.0.1:5433,127.0.0.2/rows".parse().expect("an address");
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let targets = runtime.block_on(targets(&config, Duration::from_secs(9))).ok().expect("they are numbers");
+        let short = |it: &Config| (it.get_hosts().to_vec(), it.get_hostaddrs().to_vec(), it.get_ports().to_vec());
+        let tcp = |text: &str, port: u16| {
+            (vec![Host::Tcp(text.to_owned())], vec![text.parse().expect("a number")], vec![port])
+        };
+        let expected =
+            [(vec![Host::Unix("/run/pg".into())], vec![], vec![5432]), tcp("127.0.0.1", 5433), tcp("127.0.0.2", 5432)];
+        assert_eq!(targets.iter().map(short).collect::<Vec<_>>(), expected);
+    }
+}
