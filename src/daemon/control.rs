@@ -138,7 +138,8 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Asks the daemon behind `socket`, and hands on its replies until the last, however long that takes while the daemon is there.
+/// Asks the daemon behind `socket`, and hands on its replies until the last. That may take long; a daemon that hangs is
+/// an error.
 pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
     let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();

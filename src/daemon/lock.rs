@@ -17,8 +17,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How often a daemon looks whether it still holds what others would ask for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Held for as long as its owner lives; the kernel lets go of it even after `kill -9`. The state folder itself is locked, which nobody removes by
-/// the way, and the file in it: for file systems that lock no folders, and for commands of earlier versions.
+/// Held for as long as its owner lives; the kernel lets go of it even after `kill -9`. Both the state folder and the
+/// file in it are locked: a file is easily removed, and some file systems (NFS) lock no folders.
 pub struct StateLock {
     path: PathBuf,
     folder: Option<Flock<File>>,
@@ -57,7 +57,8 @@ impl StateLock {
             || path.exists() && matches!(lock_file(path, FlockArg::LockSharedNonblock), Ok(None))
     }
 
-    /// Comes back when others could take the lock: the folder was moved away or replaced. A lock file that was removed is made again.
+    /// Returns when another process could take the lock, because the folder was moved or replaced. A lock file that was
+    /// removed is made again.
     pub async fn lost(&mut self) {
         let mut missed = 0;
         // Twice in a row: a folder that is swapped is away for an instant.

@@ -1,5 +1,5 @@
-//! Opening the store at the start. What passes by itself, a server that is away or a full disk, is waited for: the daemon says so and tries again,
-//! so that nobody has to start it anew. What does not pass ends it.
+//! Opens the store at the start. Transient errors (the server is away, the disk is full) are retried with backoff, and
+//! the daemon says what it waits for. Any other error ends it.
 
 use std::future::Future;
 use std::io;
@@ -129,8 +129,8 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// Says why it waits, once for each reason. systemd hears READY as well: whoever starts the unit, a boot or an installation, is not to
-    /// wait for a database of another machine, and is not to give up after `TimeoutStartSec`.
+    /// Reports the reason, once for each. systemd hears READY as well: a boot or an installation must not block on a
+    /// database of another machine, and `TimeoutStartSec` must not end the wait.
     fn say(&mut self, error: &DaemonError) {
         let reason = error.to_string().replace('\n', " ");
         tracing::debug!("the store is not there yet: {reason}");
@@ -174,7 +174,9 @@ impl Wait<'_> {
                         tell_systemd(&[NotifyState::Stopping]);
                         return None;
                     }
-                    Some(Event::Request(_, replies)) => drop(replies.send(Reply::Refused { sentence: self.sentence() })),
+                    Some(Event::Request(_, replies)) => {
+                        let _ = replies.send(Reply::Refused { sentence: self.sentence() });
+                    }
                     // All folders are looked through once the store is there.
                     Some(_) => {}
                 },

@@ -58,7 +58,8 @@ pub enum DaemonError {
     #[error("the clock could not be started: {0}")]
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
     #[error(
-        "{} was moved or replaced while the daemon ran: it ends, so that no second one runs beside it. Start it again", .0.display()
+        "{} was moved or replaced while the daemon ran: it ends, so that no second one runs beside it. Start it again",
+        .0.display()
     )]
     Moved(PathBuf),
 }

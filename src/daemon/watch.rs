@@ -1,7 +1,7 @@
 //! Watches tasks/. An event is only a hint to look: notify loses files (safety.md finding 3), a full rescan is the truth.
 //!
-//! The kernel watches folders, not paths. Whether the path still leads to the folder that is watched is looked at every second: it may have been
-//! moved, swapped, mounted over, or be a link that leads elsewhere now.
+//! inotify watches inodes, not paths. Every second the path is compared with the inode that is watched: tasks/ may have
+//! been moved, swapped, mounted over, or be a symlink with another target.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};

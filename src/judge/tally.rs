@@ -35,8 +35,8 @@ impl Tally {
         Tally { key: (!columns.is_empty()).then_some(key), ..self }
     }
 
-    /// That the key does not tell all rows apart, in a sentence. More than 10,000 different keys are not told apart: of a larger
-    /// table there may be more such rows.
+    /// A sentence when several rows share a key. Only the first 10,000 different keys are remembered, so that of a
+    /// large table it is the least number.
     pub fn shared_keys(&self, rows: u64) -> Option<String> {
         let key = self.key.as_ref().filter(|key| key.repeated > 0)?;
         let columns: Vec<String> = key.columns.iter().map(|name| format!("`{name}`")).collect();

@@ -115,8 +115,8 @@ impl Differences {
         }
     }
 
-    /// The rows of one key, before and after. Where there are several, those that say the same are the same, wherever they stand; the rest are
-    /// told apart by their order. So each row that is not as it was counts once, and is listed once.
+    /// The rows of one key, before and after. Where several share it, equal rows cancel out, wherever they stand, and
+    /// the rest are paired by their order: each row that is not as it was counts once and is listed once.
     fn take_key(&mut self, old: &mut Vec<Mark>, new: &mut Vec<Mark>) {
         if old.len() > 1 || new.len() > 1 {
             leave_out_equal(old, new);

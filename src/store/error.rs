@@ -96,7 +96,7 @@ impl StoreError {
         let is_full =
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         match self {
-            StoreError::Away { .. } | StoreError::Full(_) | StoreError::Busy(_) => true,
+            StoreError::Away { .. } | StoreError::Full(_) => true,
             StoreError::Io { source, .. } => is_full(source),
             _ => false,
         }

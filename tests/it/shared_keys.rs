@@ -1,4 +1,4 @@
-//! A key that does not tell the rows apart: every row that changed is counted and shown all the same, and the run says that the key is no good.
+//! A key that several rows share: every row that changed is counted and shown all the same, and the run names the key.
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ fn mute() -> SocketAddr {
     at
 }
 
-/// Processes of a server that stand still where they are: nobody answers, and every connection stays. Dropped, they go on.
+/// Processes of a server that were stopped (SIGSTOP): nobody answers, and every connection stays. Dropped, they go on.
 struct Frozen(Vec<u32>);
 
 impl Frozen {

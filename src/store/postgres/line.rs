@@ -1,5 +1,5 @@
-//! One line to the server, and the thread that all lines live on. Nobody waits for a server without a deadline: neither for its
-//! name, the connection, the handshake and the log-in, nor for an answer.
+//! A connection to the server, and the thread that drives all of them. Every wait has a deadline: for the name, the
+//! connection, the TLS handshake, the log-in and each answer.
 
 use std::future::Future;
 use std::pin::pin;
@@ -38,11 +38,13 @@ struct Target {
 /// Why there is no line.
 pub(super) enum Unconnected {
     Driver(tokio_postgres::Error),
+    /// Nobody said anything until the deadline.
+    Silent(String),
     Other(String),
 }
 
-/// Connects to the first server of an address that answers in time, and says `greeting` to it. Done on the thread that all lines live on: whoever
-/// asks may stand inside a runtime of its own, and may not.
+/// Connects to the first server of an address that answers in time, and executes `greeting` there. Done on the thread
+/// of all connections: whoever asks may stand inside a runtime of its own, and may not.
 pub(super) fn connect(config: &Config, greeting: String, deadline: Duration) -> Result<Line, Unconnected> {
     let other = |error: &dyn std::fmt::Display| Unconnected::Other(error.to_string());
     let home = home().ok_or_else(|| Unconnected::Other("no thread could be started for it".to_owned()))?;
@@ -69,7 +71,7 @@ async fn first_to_answer(
         match timeout(deadline, target.greet(greeting)).await {
             Ok(Ok(line)) => return Ok(line),
             Ok(Err(error)) => failed = Unconnected::Driver(error),
-            Err(_) => failed = Unconnected::Other(silent(deadline)),
+            Err(_) => failed = Unconnected::Silent(silent(deadline)),
         }
     }
     Err(failed)
@@ -88,7 +90,7 @@ async fn targets(config: &Config, deadline: Duration) -> Result<Vec<Config>, Unc
             (Some(Host::Tcp(name)), None) => {
                 let looked_up = timeout(deadline, tokio::net::lookup_host((name.as_str(), port))).await;
                 let found = looked_up
-                    .map_err(|_| Unconnected::Other(format!("{} by whoever knows names", silent(deadline))))?;
+                    .map_err(|_| Unconnected::Silent(format!("{} by whoever knows names", silent(deadline))))?;
                 match found {
                     Ok(found) => targets.extend(found.take(MOST_ADDRESSES).map(|it| {
                         let mut one = bare(config, port);
@@ -169,8 +171,9 @@ impl Target {
 }
 
 impl Line {
-    /// Waits for an answer. Work may take its time, up to `limit`, as long as the server is there; whether it is, is asked over another line
-    /// whenever `answer_timeout` has passed. Else it says why it was given up, and the line is of no more use.
+    /// Waits for an answer, up to `limit`. Whenever `answer_timeout` has passed the same server must accept another
+    /// connection: that tells long work from silence. An error says why it was given up; the line is then of no more
+    /// use.
     pub fn answer<T>(&self, asked: impl Future<Output = T>, timeouts: &Timeouts, limit: Span) -> Result<T, String> {
         let Some(home) = home() else { return Ok(block_on(asked)) };
         // Deadlines are kept by the lines' own runtime, whoever waits.
@@ -215,6 +218,17 @@ impl Line {
     }
 }
 
+/// Does something after a while, beside everything else.
+pub(super) fn after(time: Duration, then: impl FnOnce() + Send + 'static) {
+    match home() {
+        Some(home) => drop(home.spawn(async move {
+            tokio::time::sleep(time).await;
+            then();
+        })),
+        None => then(),
+    }
+}
+
 fn silent(time: Duration) -> String {
     format!("no answer within {}", Span(time))
 }
@@ -240,7 +254,7 @@ mod tests {
     fn one_server_of_an_address_is_asked_for_all_that_the_address_says() {
         for text in [
             "postgres://me:word@127.0.0.1:5433/rows?sslmode=require&channel_binding=require&options=-c%20a%3Db",
-            "postgres://me@127.0.0.1:5433/rows?target_session_attrs=read-write&keepalives_interval=7&keepalives_retries=3",
+            "postgres://me@127.0.0.1:5433/rows?target_session_attrs=read-write&keepalives_interval=7",
             "postgres://me@127.0.0.1:5433/rows?connect_timeout=3&tcp_user_timeout=4&application_name=x&keepalives=0",
         ] {
             let config: Config = text.parse().expect("an address");

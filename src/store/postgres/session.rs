@@ -3,9 +3,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -21,8 +21,8 @@ use crate::model::PostgresAddress;
 /// A server that restarts is back within seconds; one that is away for longer costs the runs that end meanwhile.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
-/// A server that took long to be missed is not asked for again at once: who waits in line behind would wait as long, one after the other.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+/// A server that said nothing is not asked again at once: who waits in line would wait as long, one after the other.
+const REST: Duration = Duration::from_secs(1);
 /// After so long the system gives up a machine that fell silent under a connection.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often a transaction is begun anew: others were in its way, or the connection was lost.
@@ -42,8 +42,8 @@ pub(super) struct Session {
     in_one: Cell<bool>,
     /// It could not be reached the last time: nobody waits for it in vain again.
     away: Cell<bool>,
-    /// Until when that is believed without asking, and why.
-    rests: RefCell<Option<(Instant, String)>>,
+    /// Why that is believed for a moment without asking.
+    rests: Arc<Mutex<Option<String>>>,
 }
 
 impl Session {
@@ -56,7 +56,7 @@ impl Session {
             in_one: Cell::new(false),
             // At the start a person waits: one try.
             away: Cell::new(true),
-            rests: RefCell::default(),
+            rests: Arc::default(),
         };
         session.line()?;
         Ok(session)
@@ -226,22 +226,22 @@ impl Session {
         if self.in_one.get() {
             return Err(self.lost("the connection was lost in the middle of a transaction"));
         }
-        if let Some((until, why)) = &*self.rests.borrow()
-            && Instant::now() < *until
-        {
+        if let Some(why) = &*self.rests.lock().unwrap_or_else(PoisonError::into_inner) {
             return Err(self.lost(why));
         }
         self.statements.borrow_mut().clear();
-        let until = Instant::now() + if self.away.get() { Duration::ZERO } else { PATIENCE };
+        let mut patience = if self.away.get() { Duration::ZERO } else { PATIENCE };
         loop {
-            let began = Instant::now();
-            match self.connect() {
-                Err(StoreError::Away { .. }) if Instant::now() < until => thread::sleep(PAUSE),
+            let mut took = Duration::ZERO;
+            match self.connect(&mut took) {
+                Err(StoreError::Away { .. }) if patience > took => {
+                    patience = patience.saturating_sub(took + PAUSE);
+                    thread::sleep(PAUSE);
+                }
                 Err(error) => {
                     self.away.set(true);
-                    if let StoreError::Away { why, .. } = &error {
-                        let rest = began.elapsed().min(LONGEST_REST);
-                        self.rests.replace(Some((Instant::now() + rest, why.clone())));
+                    if !took.is_zero() {
+                        self.rest(&error);
                     }
                     return Err(error);
                 }
@@ -255,7 +255,15 @@ impl Session {
         }
     }
 
-    fn connect(&self) -> Result<Line, StoreError> {
+    fn rest(&self, error: &StoreError) {
+        let StoreError::Away { why, .. } = error else { return };
+        *self.rests.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+        let rests = Arc::clone(&self.rests);
+        line::after(REST, move || *rests.lock().unwrap_or_else(PoisonError::into_inner) = None);
+    }
+
+    /// Notes in `took` how long nobody said anything.
+    fn connect(&self, took: &mut Duration) -> Result<Line, StoreError> {
         let mut config: Config = self.at.with_password().parse().map_err(|_| StoreError::NotLetIn {
             at: self.at.clone(),
             why: "the address says what the driver does not understand".to_owned(),
@@ -268,6 +276,10 @@ impl Session {
         let greeting = format!("SET search_path TO {}; {SETTINGS}{read_only}", self.at.schema());
         line::connect(&config, greeting, deadline).map_err(|error| match error {
             Unconnected::Driver(error) => named(&error, &self.at),
+            Unconnected::Silent(why) => {
+                *took = deadline;
+                self.lost(&why)
+            }
             Unconnected::Other(why) => self.lost(&why),
         })
     }

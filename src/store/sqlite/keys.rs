@@ -69,8 +69,8 @@ pub(super) fn search(entries: &[Entry], key: Key) -> Option<Found> {
     entries.get(place).filter(|entry| number(entry) == wanted).map(found_of)
 }
 
-/// Writes the keys of a generation. Of a key that stands twice the oldest is kept; then there are no digests beside the keys, since
-/// those of some rows would be missing, and whoever compares reads the rows.
+/// Writes the keys of a generation. Of a key that stands twice the oldest is kept. The digests are then left out, since
+/// those of some rows would be missing: two generations are compared by their rows.
 pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<Marked>) -> Result<(), StoreError> {
     // An end that could not be written down is tried again.
     forget(connection, generation)?;

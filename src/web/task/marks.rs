@@ -37,8 +37,8 @@ impl Marks {
         Ok(Marks { task: Some(task.clone()), change, records: by_key })
     }
 
-    /// What happened to a row, by its key and its texts under their columns. Each cell that was changed must say now what it came to: rows may
-    /// share a key, and may have been published since they were read.
+    /// What happened to a row, by its key and its texts under their columns. Each changed cell must say now what it
+    /// came to: rows may share a key, and may have been published since they were read.
     pub fn of(&self, key: RecordKey, columns: &[String], texts: &[Option<String>]) -> Option<&RecordChange> {
         let says = |cell: &CellChange| {
             let place = columns.iter().position(|column| *column == cell.column);
