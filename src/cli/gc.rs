@@ -8,7 +8,7 @@ use crate::daemon::lock::StateLock;
 use crate::daemon::scratch::Scratch;
 use crate::store::{Collected, Store};
 
-use super::{Complaint, Done, exit, out};
+use super::{Complaint, Done, exit, out, refused};
 
 /// Remove what is not kept any longer
 #[derive(clap::Args)]
@@ -50,7 +50,7 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complain
     let (socket, request) = (config.control_socket(), Request::Collect { dry_run });
     let asked = control::ask(&socket, &request, |reply| match reply {
         Reply::Collected(collected) => end = Some(Ok(collected)),
-        Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
+        Reply::Refused { sentence } => end = Some(Err(refused(config, sentence))),
         Reply::Queued
         | Reply::Started { .. }
         | Reply::Trace(_)

@@ -231,6 +231,12 @@ fn no_such_task(config: &Config, name: &TaskName) -> String {
     format!("there is no task `{name}` in {}{near}", config.tasks.display())
 }
 
+/// What the daemon will not do. While it waits for its store that passes.
+fn refused(config: &Config, sentence: String) -> Complaint {
+    let passes = crate::show::lines::waits_for(config).is_some();
+    Complaint::new(if passes { exit::TEMPORARY } else { exit::FAILED }, sentence)
+}
+
 fn reader(config: &Config) -> Result<Store, Complaint> {
     Ok(Store::open_reader(&config.store)?)
 }

@@ -10,7 +10,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, task_name};
+use super::{Complaint, Done, exit, out, refused, task_name};
 
 /// Leave tasks alone until `pieme resume`; a run under way goes on
 #[derive(clap::Args)]
@@ -69,7 +69,7 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
         let mut answer = Err(silent(&"it hung up"));
         let asked = control::ask_blocking(&socket, &request, PATIENCE, |reply| {
             answer = match reply {
-                Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
+                Reply::Refused { sentence } => Err(refused(config, sentence)),
                 Reply::Done => Ok(()),
                 Reply::Queued
                 | Reply::Started { .. }

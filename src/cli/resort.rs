@@ -11,7 +11,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::{TaskName, Verdict};
 use crate::store::{Resort, Store, StoreError};
 
-use super::{Complaint, exit, out};
+use super::{Complaint, exit, out, refused};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -40,7 +40,7 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
         answer = match reply {
             Reply::Ended(verdict) => Ok(Some(verdict)),
             Reply::Done => Ok(None),
-            Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
+            Reply::Refused { sentence } => Err(refused(config, sentence)),
             Reply::Queued | Reply::Started { .. } | Reply::Trace(_) | Reply::Collected(_) | Reply::Progress { .. } => {
                 Err(silent(&"it answers something else"))
             }

@@ -22,7 +22,7 @@ use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
 
 use super::resort::not_indexed;
-use super::{Complaint, Done, exit, out, task_folder, task_name};
+use super::{Complaint, Done, exit, out, refused, task_folder, task_name};
 
 /// A run that is over is written down within this.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,7 +73,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         Reply::Queued | Reply::Started { .. } | Reply::Collected(_) | Reply::Done | Reply::Progress { .. } => {}
         Reply::Trace(line) => show(&line),
         Reply::Ended(verdict) => end = Some(Ok(verdict)),
-        Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
+        Reply::Refused { sentence } => end = Some(Err(refused(config, sentence))),
     });
     asked.await.map_err(|error| {
         Complaint::new(

@@ -2,8 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::postgres::Server;
+use pieme::model::{Span, StoreAddress, Timeouts};
+use pieme::store::Store;
+
+use crate::postgres::{Schema, Server};
 use crate::stage::{Said, Stage, children_of, in_time, signal_process};
 
 const SHOP: &str = "practice-shop";
@@ -111,14 +115,60 @@ fn a_server_that_stops_in_the_middle_of_an_answer_is_given_up() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let server = Server::own(folder.path());
     let schema = server.schema();
-    drop(pieme::store::Store::open(schema.address()).expect("a new database"));
-    let reader = pieme::store::Store::open_reader(schema.address()).expect("a reader");
+    drop(Store::open(schema.address()).expect("a new database"));
+    let reader = Store::open_reader(schema.address()).expect("a reader");
     assert_eq!(reader.tasks().expect("tasks").len(), 0);
     let frozen = Frozen::new(&server);
     let error = reader.tasks().expect_err("nobody answers").to_string();
     assert!(error.contains("no answer within"), "{error}");
     drop(frozen);
     assert_eq!(reader.tasks().expect("it is there again").len(), 0);
+}
+
+/// Looks again and again until it is so.
+fn until(is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(60), "waited in vain");
+        std::thread::park_timeout(Duration::from_millis(30));
+    }
+}
+
+fn with_timeouts(schema: &Schema, timeouts: Timeouts) -> StoreAddress {
+    schema.address().with_timeouts(timeouts)
+}
+
+/// The server is there, and what was asked of it takes longer than an answer may.
+#[test]
+fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_the_same() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let server = Server::own(folder.path());
+    let schema = server.schema();
+    drop(Store::open(schema.address()).expect("a new database"));
+    let patient = Timeouts { answer_timeout: Span::seconds(1), ..Timeouts::default() };
+    let reader = Store::open_reader(with_timeouts(&schema, patient)).expect("a reader");
+    let held = schema.hold("LOCK TABLE _task IN ACCESS EXCLUSIVE MODE");
+    let waits_long =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND now() - query_start > '4 s'";
+    let found = std::thread::scope(|threads| {
+        let reading = threads.spawn(move || reader.tasks().map(|tasks| tasks.len()));
+        // So long that the server was asked several times whether it is there.
+        until(|| schema.psql(waits_long) != "0" || reading.is_finished());
+        assert!(!reading.is_finished(), "it was given up");
+        drop(held);
+        reading.join().expect("no panic")
+    });
+    assert_eq!(found.expect("an answer in the end"), 0);
+    let hasty = Timeouts { answer_timeout: Span::seconds(1), read_timeout: Span::seconds(2), ..Timeouts::default() };
+    let reader = Store::open_reader(with_timeouts(&schema, hasty)).expect("a reader");
+    let held = schema.hold("LOCK TABLE _task IN ACCESS EXCLUSIVE MODE");
+    let error = reader.tasks().expect_err("longer than it may take").to_string();
+    assert!(error.contains("no answer within 2s") && error.contains("[postgres]"), "{error}");
+    // What was given up is not gone on with.
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    until(|| schema.psql(waits) == "0");
+    drop(held);
+    assert_eq!(reader.tasks().expect("an answer").len(), 0);
 }
 
 #[test]

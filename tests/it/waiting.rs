@@ -81,7 +81,8 @@ fn a_daemon_that_starts_before_its_server_says_so_and_goes_on_when_the_server_is
     let sentence = of_daemon.and_then(|it| it["sentence"].as_str()).unwrap_or_default();
     assert!(sentence.contains("waits for the store") && sentence.contains("cannot be reached"), "{doctor}");
     let run = stage.pieme(&["run", SHOP]);
-    assert!(run.code != 0 && run.stderr.contains("waits for the store"), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.code, 75, "{}{}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("waits for the store"), "{}", run.stderr);
     // The reason is logged once, however often it is looked.
     stage.wait_for("three looks", || count(&stage.read("log"), "the store is not there yet") >= 3);
     assert_eq!(count(&stage.read("log"), "waiting for the store"), 1, "{}", stage.read("log"));
