@@ -30,7 +30,7 @@ impl Drop for Watch {
 
 /// Sends hints, whatever comes to stand at the path. What is dropped from a full inbox is no loss: a rescan sees all.
 pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<Watch> {
-    let seen = std::fs::metadata(tasks).ok().map(|it| (it.dev(), it.ino()));
+    let seen = folder_at(tasks);
     let watcher = watcher_of(tasks, &events)?;
     let follow = Follow { tasks: tasks.to_owned(), events, seen, watcher: Some(watcher), retry_at: Instant::now() };
     Ok(Watch(tokio::spawn(follow.follow()).abort_handle()))
@@ -51,7 +51,7 @@ impl Follow {
         let mut looks = interval(LOOK_EVERY);
         loop {
             looks.tick().await;
-            let found = tokio::fs::metadata(&self.tasks).await.ok().map(|it| (it.dev(), it.ino()));
+            let found = folder_at(&self.tasks);
             let is_unwatched = found.is_some() && self.watcher.is_none() && Instant::now() >= self.retry_at;
             if found != self.seen || is_unwatched {
                 self.go_to(found);
@@ -75,6 +75,11 @@ impl Follow {
             }
         }
     }
+}
+
+/// Which folder a path leads to now: its device and its number there.
+fn folder_at(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
 }
 
 fn watcher_of(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<RecommendedWatcher> {

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use crate::postgres::{self, Server};
@@ -14,22 +15,29 @@ const SHOP: &str = "practice-shop";
 /// Whatever systemd is to be told is told within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What systemd would hear.
-struct Systemd(UnixDatagram);
+/// What systemd would hear. It reads all the time, as systemd does: a daemon that nobody hears waits.
+struct Systemd(Receiver<String>);
 
 impl Systemd {
     fn at(path: &Path) -> Systemd {
         let socket = UnixDatagram::bind(path).expect("a socket");
-        socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-        Systemd(socket)
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length) = socket.recv(&mut bytes) {
+                if tell.send(String::from_utf8_lossy(&bytes[..length]).into_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        Systemd(told)
     }
 
     /// The next message that has this in it.
     fn hear(&self, words: &str) -> String {
-        let (until, mut heard, mut bytes) = (Instant::now() + PATIENCE, String::new(), [0; 4096]);
-        while Instant::now() < until {
-            let Ok(length) = self.0.recv(&mut bytes) else { break };
-            let message = String::from_utf8_lossy(&bytes[..length]).into_owned();
+        let (until, mut heard) = (Instant::now() + PATIENCE, String::new());
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            let Ok(message) = self.0.recv_timeout(left) else { break };
             if message.contains(words) {
                 return message;
             }
