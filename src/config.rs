@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::alert::{Settings, Smtp};
+use crate::alert::{Channels, Settings, Smtp};
 use crate::model::{Span, StoreAddress};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 use store::StoreTextError;
@@ -130,6 +130,12 @@ pub struct Keep {
 }
 
 impl Config {
+    /// What alerts may use.
+    pub fn channels(&self) -> Channels {
+        let commands = self.alert.exec.keys().cloned().collect();
+        Channels { commands, has_mail_server: !self.smtp.host.is_empty() }
+    }
+
     /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
         let named = explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from));

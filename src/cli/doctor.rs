@@ -172,7 +172,7 @@ fn alerts(config: &Config) -> Option<Finding> {
 }
 
 fn tasks(config: &Config) -> Vec<Finding> {
-    let mut shelf = Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys());
+    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()

@@ -30,7 +30,7 @@ struct Finding {
 
 pub fn run(config: &Config, args: Args) -> Done {
     let only = args.task.as_deref().map(task_name).transpose()?;
-    let mut shelf = Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys());
+    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let findings: Vec<Finding> = shelf
         .iter()

@@ -26,7 +26,7 @@ impl Service {
         self.share_folders().await;
         let taken = self.take_in_changes().await;
         if taken.is_err() {
-            self.shelf = Shelf::new(self.config.tasks.clone()).with_commands(self.config.alert.exec.keys());
+            self.shelf = Shelf::new(self.config.tasks.clone()).with_channels(self.config.channels());
             self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
         }
         taken

@@ -168,7 +168,7 @@ impl Service {
         (courier, figures): (Courier, Arc<Figures>),
     ) -> Service {
         Service {
-            shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
+            shelf: Shelf::new(config.tasks.clone()).with_channels(config.channels()),
             config,
             indexer: Indexer::start(runner.keeper.clone()),
             runner,

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::problem::Problem;
 use super::source::Source;
-use crate::alert;
+use crate::alert::{self, Channels};
 use crate::due;
 use crate::extract::Shape;
 use crate::model::{Script, Span, Step, Task};
@@ -23,11 +23,11 @@ pub(super) fn task(source: &Source, task: &Task) -> Result<(), Problem> {
     shares(source, task)
 }
 
-/// Where alerts go; with the commands of config.toml, whether it lists those that are named.
-pub(super) fn alerts(source: &Source, task: &Task, commands: Option<&dyn Fn(&str) -> bool>) -> Result<(), Problem> {
+/// Where alerts go; with what config.toml gives to them, whether it has what they need.
+pub(super) fn alerts(source: &Source, task: &Task, channels: Option<&Channels>) -> Result<(), Problem> {
     for (index, url) in task.alert.urls.iter().enumerate() {
         let place = ["alert", "urls", &index.to_string()];
-        alert::check(url, commands).map_err(|error| source.problem_at_key(&place, error.message).hint(error.hint))?;
+        alert::check(url, channels).map_err(|error| source.problem_at_key(&place, error.message).hint(error.hint))?;
     }
     Ok(())
 }

@@ -19,10 +19,10 @@ pub mod share;
 mod template_text;
 mod script_text;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::alert::Channels;
 use crate::induce::Template;
 use crate::model::{Script, Task, TaskName};
 
@@ -104,8 +104,8 @@ pub fn read_texts(dir: &Path) -> Result<Texts, FileError> {
     Ok(Texts { task: read(TASK_FILE)?.unwrap_or_default(), robot: read(ROBOT_FILE)? })
 }
 
-/// What would be wrong with the folder if these texts stood in it.
-pub fn check_texts(dir: &Path, texts: &Texts) -> Result<(), Problem> {
+/// What would be wrong with the folder if these texts stood in it. `channels` are what config.toml gives to alerts.
+pub fn check_texts(dir: &Path, texts: &Texts, channels: &Channels) -> Result<(), Problem> {
     let source = |name: &str, text: &str| {
         let file = dir.join(name);
         if text.len() as u64 > MAX_TOML_BYTES {
@@ -114,9 +114,10 @@ pub fn check_texts(dir: &Path, texts: &Texts) -> Result<(), Problem> {
         Source::new(file, text.as_bytes().to_vec())
     };
     let robot = texts.robot.as_deref().map(|text| source(ROBOT_FILE, text)).transpose()?;
-    let (_, script) = check_sources(&source(TASK_FILE, &texts.task)?, robot.as_ref())?;
+    let task_source = source(TASK_FILE, &texts.task)?;
+    let (task, script) = check_sources(&task_source, robot.as_ref())?;
     read_items(dir, &script)?;
-    Ok(())
+    check::alerts(&task_source, &task, Some(channels))
 }
 
 /// Replaces each file whose text is another; an empty robot.toml is none.
@@ -141,15 +142,14 @@ fn check_sources(task_source: &Source, robot_source: Option<&Source>) -> Result<
     Ok((task, script))
 }
 
-/// Does a task name only such commands for its alerts as config.toml lists?
-fn check_commands(folder: &TaskFolder, commands: &BTreeSet<String>) -> Result<(), Problem> {
-    let knows = |name: &str| commands.contains(name);
-    if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(&knows)).is_ok()) {
+/// Do a task's alerts need nothing that config.toml does not have?
+fn check_channels(folder: &TaskFolder, channels: &Channels) -> Result<(), Problem> {
+    if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(channels)).is_ok()) {
         return Ok(());
     }
     // Read once more, for the caret: this is the rare case.
     let source = read_toml(&Folder::open(&folder.dir).map_err(Problem::from)?, TASK_FILE)?;
-    source.map_or(Ok(()), |source| check::alerts(&source, &folder.task, Some(&knows)))
+    source.map_or(Ok(()), |source| check::alerts(&source, &folder.task, Some(channels)))
 }
 
 /// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::thread;
 
 use super::folder::{Folder, Stamp};
-use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_commands, read};
+use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_channels, read};
+use crate::alert::Channels;
 use crate::model::TaskName;
 
 /// Folders that are looked at at the same time; more than there are processors, because they wait for the disk.
@@ -24,8 +25,8 @@ pub struct Shelf {
     entries: BTreeMap<TaskName, Entry>,
     strays: Vec<Problem>,
     trouble: Option<Problem>,
-    /// The programs that alerts may start; none: nobody has said.
-    commands: Option<BTreeSet<String>>,
+    /// What config.toml gives to alerts; none: nobody has said.
+    channels: Option<Channels>,
 }
 
 /// One folder. A broken edit keeps the version before it.
@@ -72,12 +73,12 @@ struct Look {
 impl Shelf {
     /// An empty shelf; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> Shelf {
-        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None, commands: None }
+        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None, channels: None }
     }
 
-    /// A task that names another command than these for its alerts is broken.
-    pub fn with_commands<'n>(self, names: impl Iterator<Item = &'n String>) -> Shelf {
-        Shelf { commands: Some(names.cloned().collect()), ..self }
+    /// A task whose alerts need a command or a mail server that is not among these is broken.
+    pub fn with_channels(self, channels: Channels) -> Shelf {
+        Shelf { channels: Some(channels), ..self }
     }
 
     /// Compares the disk with the shelf, and says what has changed. A tasks folder that cannot be listed changes nothing.
@@ -174,11 +175,11 @@ impl Shelf {
     fn take(&mut self, Look { name, stamps, read }: Look) -> Option<Change> {
         let before = self.entries.get(&name);
         let good = before.and_then(|entry| entry.good.clone());
-        let with_commands = |folder: TaskFolder| match &self.commands {
-            Some(commands) => check_commands(&folder, commands).map(|()| folder),
+        let with_channels = |folder: TaskFolder| match &self.channels {
+            Some(channels) => check_channels(&folder, channels).map(|()| folder),
             None => Ok(folder),
         };
-        match read.and_then(with_commands) {
+        match read.and_then(with_channels) {
             Ok(folder) => {
                 // A rewritten file that says the same is no news, unless it mends a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);
