@@ -80,6 +80,7 @@ fn hear(mut pipe: ChildStdout, mut desk: Desk, tell: &mpsc::Sender<(Stepped, Vec
             Message::Body { url } => desk.body(&url, Utc::now()),
             Message::Connect { question, host, port } => desk.broker.connect(question, host, port),
             Message::Stepped(stepped) => {
+                desk.rest();
                 if tell.blocking_send((stepped, raw)).is_err() {
                     return;
                 }
