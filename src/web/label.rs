@@ -43,13 +43,15 @@ async fn queue(State(web): State<Shared>, visitor: Visitor) -> Result<Html<Strin
     let waiting = waiting(&web).await?;
     let body = html! {
         h1 { "Waiting for a person" }
-        @if waiting.is_empty() {
-            p.empty #none { "No task waits. " a href="/" { "How they all stand" } }
-        } @else {
-            p { "Worst first. One key takes what pieme has found again; the next task then comes by itself." }
-            ol #waiting {
-                @for (place, name) in waiting.iter().enumerate() {
-                    li { a href={ "/label/" (name) } autofocus[place == 0] { (name) } }
+        div #queue data-live {
+            @if waiting.is_empty() {
+                p.empty #none { "No task waits. " a href="/" { "How they all stand" } }
+            } @else {
+                p { "Worst first. One key takes what pieme has found again; the next task then comes by itself." }
+                ol #waiting {
+                    @for (place, name) in waiting.iter().enumerate() {
+                        li { a #{ "wait-" (name) } href={ "/label/" (name) } autofocus[place == 0] { (name) } }
+                    }
                 }
             }
         }

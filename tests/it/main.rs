@@ -38,6 +38,7 @@ mod step;
 mod store;
 mod study;
 mod taskdir;
+mod traces;
 mod trouble;
 mod typed;
 mod values;
