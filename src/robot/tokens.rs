@@ -61,6 +61,8 @@ fn is_random(value: &str) -> bool {
 struct Token {
     /// As it is, and as forms, addresses, HTML and JSON spell it.
     spelled: Vec<String>,
+    /// Its name says so, or it is a cookie's. A hidden field that only looks drawn by lot may be the number of a product.
+    is_sure: bool,
     number: u64,
 }
 
@@ -101,9 +103,18 @@ impl Tokens {
         is_token_name(name) || self.variables.contains(name)
     }
 
+    /// Something that is a token by its name.
     pub fn add(&mut self, value: &str) {
+        self.remember(value, true);
+    }
+
+    fn remember(&mut self, value: &str, is_sure: bool) {
         let value = value.trim();
-        if value.len() < MIN_CHARS || self.values.iter().any(|known| known.value() == value) {
+        if value.len() < MIN_CHARS {
+            return;
+        }
+        if let Some(known) = self.values.iter_mut().find(|known| known.value() == value) {
+            known.is_sure |= is_sure;
             return;
         }
         if self.values.len() == MAX_VALUES {
@@ -114,17 +125,7 @@ impl Tokens {
         let mut spelled = spellings(&value.to_owned());
         spelled.dedup();
         let place = self.values.partition_point(|token| token.value().len() >= value.len());
-        self.values.insert(place, Token { spelled, number: self.added });
-    }
-
-    fn spelled(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().flat_map(|token| &token.spelled).map(String::as_str)
-    }
-
-    fn add_if_token(&mut self, name: &str, value: &str) {
-        if is_token_name(name) || is_random(value) {
-            self.add(value);
-        }
+        self.values.insert(place, Token { spelled, is_sure, number: self.added });
     }
 
     /// Those of a page: its hidden fields, and what its head keeps for its scripts.
@@ -132,7 +133,10 @@ impl Tokens {
         let said = |node, name: &str| tree.attribute(node, name).unwrap_or_default();
         let hidden = tree.elements("input").filter(|&node| said(node, "type").trim().eq_ignore_ascii_case("hidden"));
         for node in hidden.take(MAX_OF_PAGE) {
-            self.add_if_token(said(node, "name"), said(node, "value"));
+            let (is_sure, value) = (is_token_name(said(node, "name")), said(node, "value"));
+            if is_sure || is_random(value) {
+                self.remember(value, is_sure);
+            }
         }
         for node in tree.elements("meta").filter(|&node| is_token_name(said(node, "name"))).take(MAX_OF_PAGE) {
             self.add(said(node, "content"));
@@ -140,30 +144,23 @@ impl Tokens {
     }
 
     pub fn read_cookies<'c>(&mut self, cookies: impl Iterator<Item = (&'c str, &'c str)>) {
-        cookies.for_each(|(name, value)| self.add_if_token(name, value));
+        cookies.filter(|(name, value)| is_token_name(name) || is_random(value)).for_each(|(_, value)| self.add(value));
     }
 
     /// The text without them.
     pub fn blank(&self, text: &str) -> String {
-        let mut out = blank_named(text);
-        for token in self.spelled() {
-            if out.contains(token) {
-                out = out.replace(token, BLANK);
-            }
-        }
-        out
+        blank_values(blank_named(text), self.values.iter())
     }
 
-    /// Address and headers of a page without them; false: there was none.
+    /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address and their
+    /// links are relative to it, so that its path stays, and a value that only looks like a token stays too.
     pub fn blank_meta(&self, meta: &mut PageMeta) -> bool {
         let mut had = false;
-        if meta.url.query().is_some() || !self.values.is_empty() {
-            let shown = self.blank(meta.url.as_str());
-            if shown != meta.url.as_str()
-                && let Ok(url) = url::Url::parse(&shown)
-            {
-                (meta.url, had) = (url, true);
-            }
+        let sure = || self.values.iter().filter(|token| token.is_sure);
+        let query = meta.url.query().map(|query| (query.to_owned(), blank_values(blank_named(query), sure())));
+        if let Some((_, shown)) = query.filter(|(query, shown)| query != shown) {
+            meta.url.set_query(Some(&shown));
+            had = true;
         }
         for (name, value) in &mut meta.headers {
             let shown = if is_token_name(name) { BLANK.to_owned() } else { self.blank(value) };
@@ -177,7 +174,10 @@ impl Tokens {
     /// The whole page without them, for somebody who looks at it.
     pub fn blank_page(&self, page: &mut Page) {
         self.blank_meta(&mut page.meta);
-        for token in self.spelled() {
+        if let Ok(url) = url::Url::parse(&self.blank(page.meta.url.as_str())) {
+            page.meta.url = url;
+        }
+        for token in self.values.iter().flat_map(|token| &token.spelled) {
             replace_bytes(&mut page.body, token.as_bytes());
         }
         // What a script of the page holds, too.
@@ -230,6 +230,15 @@ fn blank_named(text: &str) -> String {
     }
     out.push_str(&text[from..]);
     out
+}
+
+fn blank_values<'t>(mut text: String, tokens: impl Iterator<Item = &'t Token>) -> String {
+    for token in tokens.flat_map(|token| &token.spelled) {
+        if text.contains(token.as_str()) {
+            text = text.replace(token.as_str(), BLANK);
+        }
+    }
+    text
 }
 
 fn name_before(text: &str) -> &str {
@@ -320,5 +329,31 @@ mod tests {
             tokens.add(&format!("token-{n:08}"));
         }
         assert_eq!(tokens.values.len(), MAX_VALUES);
+    }
+
+    #[test]
+    fn a_page_that_is_kept_can_still_be_found_by_its_address() {
+        let mut tokens = Tokens::default();
+        tokens.read(&Tree::parse("<input type=hidden name=list value=5d3f0c91ab77e824>"));
+        tokens.read_cookies([("sid", "77e1d2a9c4b05f38a1")].into_iter());
+        for (address, kept) in [
+            ("http://a.test/list/5d3f0c91ab77e824?page=2", "http://a.test/list/5d3f0c91ab77e824?page=2"),
+            ("http://a.test/list?id=5d3f0c91ab77e824", "http://a.test/list?id=5d3f0c91ab77e824"),
+            ("http://a.test/list?s=77e1d2a9c4b05f38a1&page=2", "http://a.test/list?s=***&page=2"),
+            ("http://a.test/list?csrf=1&page=2", "http://a.test/list?csrf=***&page=2"),
+        ] {
+            let url = url::Url::parse(address).expect("a URL");
+            let mut meta = PageMeta {
+                url,
+                status: 200,
+                headers: vec![("x-csrf-token".to_owned(), "1".to_owned())],
+                fetched_at: chrono::DateTime::UNIX_EPOCH,
+                elapsed_ms: 1,
+                saved_as: None,
+            };
+            assert!(tokens.blank_meta(&mut meta));
+            assert_eq!((meta.url.as_str(), meta.headers[0].1.as_str()), (kept, "***"));
+        }
+        assert_eq!(tokens.blank("at 5d3f0c91ab77e824"), "at ***", "a line of the trace says less");
     }
 }
