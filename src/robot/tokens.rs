@@ -1,5 +1,5 @@
-//! CSRF tokens, nonces and session ids that a site hands out: known by the name or by the look of what holds them, and blanked
-//! in whatever is shown of a walk. Pure.
+//! CSRF tokens, nonces and session ids that a site hands out: known by the name or by the look of what holds them,
+//! and blanked in whatever is shown of a walk. Pure.
 //!
 //! They are no secrets of the task: a page that is kept for the learner stays as it came.
 
@@ -61,7 +61,7 @@ fn is_random(value: &str) -> bool {
 struct Token {
     /// As it is, and as forms, addresses, HTML and JSON spell it.
     spelled: Vec<String>,
-    /// Its name says so, or it is a cookie's. A hidden field that only looks drawn by lot may be the number of a product.
+    /// Its name says so, or it is a cookie's. A hidden field that only looks random may be the number of a product.
     is_sure: bool,
     number: u64,
 }
@@ -152,8 +152,8 @@ impl Tokens {
         blank_values(blank_named(text), self.values.iter())
     }
 
-    /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address and their
-    /// links are relative to it, so that its path stays, and a value that only looks like a token stays too.
+    /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address
+    /// and their links are relative to it, so that its path stays, and a value that only looks like a token stays too.
     pub fn blank_meta(&self, meta: &mut PageMeta) -> bool {
         let mut had = false;
         let sure = || self.values.iter().filter(|token| token.is_sure);

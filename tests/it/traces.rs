@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::stage::Stage;
 use super::web::step_pages;
 
-/// In a hidden field, in a field whose name says nothing, in the page's head, in a script, in a cookie, in a redirect's address.
+/// In a hidden field, in one whose name says nothing, in the page's head, in a script, in a cookie, in a redirect.
 const TOKENS: [&str; 6] = [
     "Zm9ybS10b2tlbi0wMQ==7f3a9c55",
     "b41d8e02c7aa4f6f9e63d1c05a2290ff",

@@ -12,7 +12,8 @@ const LIVE: &str = "document.documentElement.dataset.live === 'yes'";
 const BANNER: &str = "document.querySelector('#lost')?.offsetHeight > 0";
 const STATE: &str = "document.querySelector('#task-practice-shop .state')";
 
-/// A place that stays the same while the dashboard behind it moves or is away: a port that a daemon gives up may be taken by others.
+/// A place that stays the same while the dashboard behind it moves or is away: a port that a daemon gives up may be
+/// taken by others.
 struct Relay {
     url: String,
     path: Arc<Mutex<Path>>,
