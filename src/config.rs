@@ -132,12 +132,19 @@ pub struct Keep {
 impl Config {
     /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
-        let named = explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from));
-        let file = named.or_else(|| [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists()));
-        match file {
+        let found = || [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists());
+        match named(explicit).or_else(found) {
             Some(file) => Config::load(&file),
             None => Err(Problem::new(Path::new(FILE), "there is no config.toml here and none in /etc/pieme")
                 .hint("go to its folder, or name it: --config FILE, or PIEME_CONFIG=FILE")),
+        }
+    }
+
+    /// Where nobody has named a file and there are two: which is used, and which is not.
+    pub fn passed_over(explicit: Option<&Path>) -> Option<String> {
+        match named(explicit) {
+            Some(_) => None,
+            None => passed_over(Path::new(FILE), Path::new(SYSTEM_FILE)),
         }
     }
 
@@ -328,6 +335,19 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
 }
 
 /// Says what is wrong with the store's address where it stands.
+/// The file that a person has chosen.
+fn named(explicit: Option<&Path>) -> Option<PathBuf> {
+    explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from))
+}
+
+fn passed_over(here: &Path, system: &Path) -> Option<String> {
+    let is_another = || here.canonicalize().ok() != system.canonicalize().ok();
+    let whole = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
+    (here.exists() && system.exists() && is_another()).then(|| {
+        format!("{} is used, not {}; --config FILE or {FILE_VARIABLE} chooses", whole.display(), system.display())
+    })
+}
+
 fn store_problem(source: &Source, error: &StoreTextError) -> Problem {
     let problem = source.problem_at_key(&["store"], error.to_string());
     let problem = if matches!(error, StoreTextError::Password) { problem.unquoted() } else { problem };
@@ -344,6 +364,21 @@ fn is_command(command: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_system_file_that_is_passed_over_is_named() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (here, system) = (folder.path().join("config.toml"), folder.path().join("etc.toml"));
+        assert_eq!(passed_over(&here, &system), None);
+        fs::write(&here, "").expect("a file");
+        assert_eq!(passed_over(&here, &system), None, "there is no choice");
+        std::os::unix::fs::symlink(&here, &system).expect("a link");
+        assert_eq!(passed_over(&here, &system), None, "it is the same file");
+        fs::remove_file(&system).expect("a link");
+        fs::write(&system, "").expect("a file");
+        let note = passed_over(&here, &system).unwrap_or_default();
+        assert!(note.starts_with(&format!("{} is used, not {}", here.display(), system.display())), "{note}");
+    }
 
     #[test]
     fn the_config_file_we_ship_says_the_defaults() {

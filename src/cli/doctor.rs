@@ -49,8 +49,12 @@ struct Finding {
     sentence: String,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
-    let mut found = vec![good("config", config.file.display().to_string())];
+/// `path` is the configuration as it was named.
+pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
+    let mut found = vec![match Config::passed_over(path) {
+        Some(sentence) => note("config", sentence),
+        None => good("config", config.file.display().to_string()),
+    }];
     found.extend(seal_of_runs());
     found.push(service(config));
     found.push(store(config));

@@ -10,7 +10,7 @@ use crate::model::{PageMeta, PastRun, RunId, TaskName, TraceLine};
 use crate::show::verdict::{self, LOOKED_THROUGH};
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{Complaint, Done, exit, nothing_of, out, reader, task_name};
 
 /// What a task's latest runs did, step by step, newest last; and the pages that were kept of a run
 #[derive(clap::Args)]
@@ -77,7 +77,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         return Ok(exit::DONE);
     }
     if entries.is_empty() {
-        return Err(Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
+        return Err(nothing_of(config, &name, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
     }
     for entry in &entries {
         let verdict = &entry.run.verdict;

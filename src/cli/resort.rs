@@ -11,7 +11,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::{TaskName, Verdict};
 use crate::store::{Resort, Store, StoreError};
 
-use super::{Complaint, exit, out};
+use super::{Complaint, exit, out, refusal};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// The verdict of the run that this made; none where there are no such rows, and for dropping.
 pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<Verdict>, Complaint> {
     if !StateLock::is_taken(&config.lock()) {
-        let _lock = StateLock::take(&config.lock()).map_err(|it| Complaint::new(exit::TEMPORARY, it.to_string()))?;
+        let _lock = StateLock::take(&config.lock())?;
         let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
         let key = folder.map(|it| it.task.data.key).unwrap_or_default();
         let mut store = Store::open(&config.store)?;
@@ -36,10 +36,7 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
         answer = match reply {
             Reply::Ended(verdict) => Ok(Some(verdict)),
             Reply::Done => Ok(None),
-            Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
-            Reply::Queued | Reply::Started { .. } | Reply::Trace(_) | Reply::Collected(_) | Reply::Progress { .. } => {
-                Err(silent(&"it answers something else"))
-            }
+            reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
         };
     })
     .map_err(|error| silent(&error))?;

@@ -37,6 +37,9 @@ pub fn main() -> ExitCode {
 fn run(args: Args) -> Done {
     let config = Config::find(args.config.as_deref())?;
     log::start(config.log.format).map_err(|error| Complaint::new(exit::FAILED, format!("the log: {error}")))?;
+    if let Some(note) = Config::passed_over(args.config.as_deref()) {
+        tracing::warn!("{note}");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -78,11 +78,12 @@ struct Look {
     only: Option<TaskName>,
 }
 
-pub fn run(config: Option<&Path>, args: Args) -> u8 {
-    let config = Config::find(config).map_err(Complaint::from);
+pub fn run(path: Option<&Path>, args: Args) -> u8 {
+    let config = Config::find(path).map_err(Complaint::from);
     if args.check {
         return check::settle(config.and_then(|config| check::check(&config, &args)));
     }
+    super::note_two_configs(path);
     settle(config.and_then(|config| match args.watch {
         Some(seconds) => watch::watch(&config, &args, seconds),
         None => show(&config, &args).map(|shown| {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
-use crate::store::{Collected, Resort};
+use crate::store::{Collected, Resort, StoreError};
 
 use super::Event;
 use super::progress::{Board, Progress};
@@ -68,6 +68,26 @@ pub enum Reply {
     Refused {
         sentence: String,
     },
+    /// Refused for now: the same request may be granted later.
+    Busy {
+        sentence: String,
+    },
+}
+
+impl Reply {
+    /// What the store's error means for who asked.
+    pub fn failed(error: &StoreError) -> Reply {
+        let sentence = error.to_string();
+        if error.is_passing() { Reply::Busy { sentence } } else { Reply::Refused { sentence } }
+    }
+
+    /// Why it is not done.
+    pub fn refusal(&self) -> Option<&str> {
+        match self {
+            Reply::Refused { sentence } | Reply::Busy { sentence } => Some(sentence),
+            _ => None,
+        }
+    }
 }
 
 pub type Replies = mpsc::UnboundedSender<Reply>;

@@ -37,8 +37,8 @@ impl Door {
         let mut outbox = self.ask(request).await;
         match timeout(PATIENCE, outbox.recv()).await {
             Ok(Some(reply)) => reply,
-            Ok(None) => Reply::Refused { sentence: "the daemon is stopping".to_owned() },
-            Err(_) => Reply::Refused { sentence: "the daemon is busy and has not answered; try again".to_owned() },
+            Ok(None) => Reply::Busy { sentence: "the daemon is stopping".to_owned() },
+            Err(_) => Reply::Busy { sentence: "the daemon is busy and has not answered; try again".to_owned() },
         }
     }
 

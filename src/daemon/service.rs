@@ -263,7 +263,7 @@ impl Service {
                 if self.claim(&task).await? {
                     self.asked_to_resort(task, what, replies);
                 } else {
-                    drop(replies.send(Reply::Refused { sentence: runs_elsewhere(&task) }));
+                    drop(replies.send(Reply::Busy { sentence: runs_elsewhere(&task) }));
                 }
             }
             // Answered where it was asked.
@@ -325,23 +325,27 @@ impl Service {
             drop(replies.send(Reply::Refused { sentence }));
             Ok(())
         };
+        let put_off = |sentence: String| {
+            drop(replies.send(Reply::Busy { sentence }));
+            Ok(())
+        };
         if self.stop_by.is_some() {
-            return refuse("the daemon is stopping".to_owned());
+            return put_off("the daemon is stopping".to_owned());
         }
         let folder = match self.shelf.get(&name) {
             None => return refuse(format!("there is no task `{name}` in {}", self.config.tasks.display())),
             Some(entry) => match (&entry.good, &entry.problem) {
                 (Some(folder), _) => Arc::clone(folder),
                 (None, Some(problem)) => return refuse(problem.to_string()),
-                (None, None) => return refuse(format!("`{name}` has not been read yet; try again")),
+                (None, None) => return put_off(format!("`{name}` has not been read yet; try again")),
             },
         };
         // What a person has just taught may have been noticed halfway: whoever asks now gets a run of all of it.
         if self.agenda.running_for(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
-            return refuse(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
+            return put_off(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
         }
         if !self.claim(&name).await? {
-            return refuse(runs_elsewhere(&name));
+            return put_off(runs_elsewhere(&name));
         }
         let _ = replies.send(Reply::Queued);
         self.listeners.entry(folder.name.clone()).or_default().push(replies);
@@ -352,7 +356,7 @@ impl Service {
     /// Whoever waits at the socket for a run that will not start now is told so.
     pub(super) fn turn_away(&mut self, name: &TaskName, why: &str) {
         for reply in self.listeners.remove(name).unwrap_or_default() {
-            let _ = reply.send(Reply::Refused { sentence: format!("`{name}` was not run: {why}") });
+            let _ = reply.send(Reply::Busy { sentence: format!("`{name}` was not run: {why}") });
         }
     }
 
@@ -460,7 +464,7 @@ impl Service {
                 }
                 Err(error) => {
                     tracing::error!("what is not kept any longer could not be removed: {error}");
-                    Reply::Refused { sentence: error.to_string() }
+                    Reply::failed(&error)
                 }
             };
             // Who asked may have left.

@@ -168,7 +168,7 @@ async fn empty(State(web): State<Shared>, Path(name): Path<String>) -> Result<Js
 /// Runs the task, and says who waits next. A run that is going already is as good.
 async fn run(web: &Shared, task: TaskName) -> Result<Json<Done>, Trouble> {
     web.door.hint().await;
-    if let Reply::Refused { sentence } = web.door.first_reply(Request::Run { task: task.clone() }).await {
+    if let Some(sentence) = web.door.first_reply(Request::Run { task: task.clone() }).await.refusal() {
         tracing::info!(%task, "not run at once: {sentence}");
     }
     Ok(Json(Done { next: next_after(web, &task).await?, task: task.to_string() }))
@@ -188,8 +188,8 @@ pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> 
         spawn_blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
     };
     let back = web.door.first_reply(Request::Resort { task: task.clone(), what: Resort::RollBack }).await;
-    if let Reply::Refused { sentence } = back {
-        return Err(Trouble::Refused(sentence));
+    if let Some(sentence) = back.refusal() {
+        return Err(Trouble::Refused(sentence.to_owned()));
     }
     writing(move || supervise::undo(&folder)).await?;
     web.door.hint().await;

@@ -17,6 +17,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod exits;
 mod export;
 mod fleet;
 mod hostile;
