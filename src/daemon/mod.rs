@@ -32,7 +32,7 @@ pub mod stepping;
 pub mod turns;
 mod service;
 mod plan;
-mod refused;
+pub mod refused;
 mod resort;
 pub mod crashes;
 mod intake;

@@ -132,19 +132,24 @@ pub fn since(state: State, standing: &Standing, past: &[PastRun]) -> Option<Date
 }
 
 /// The very command to type next; empty where nothing needs doing.
-pub fn advice(state: State, name: &TaskName, last_run: Option<&PastRun>) -> String {
-    let rows_are_off = matches!(
-        last_run.map(|run| run.verdict.outcome),
-        Some(Outcome::Quarantined(Quarantine::Rows | Quarantine::Columns))
-    );
-    match state {
-        State::Config => format!("pieme validate {name}"),
-        State::Quarantined if rows_are_off => format!("pieme log {name}"),
-        State::NeedsLabel | State::Quarantined => format!("pieme label {name}"),
-        State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => format!("pieme log {name}"),
-        State::Overdue => format!("pieme run {name}"),
-        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => String::new(),
-    }
+pub fn advice(state: State, name: &TaskName, standing: &Standing) -> String {
+    let outcome = standing.last_run.as_ref().map(|run| run.verdict.outcome);
+    let verb = match state {
+        State::Config if standing.problem.is_some() || outcome.is_none() => "validate",
+        // The folder is sound: a secret or a program that it names is not there. The run says which.
+        State::Config => "log",
+        // Too few or too many rows may be right: `label --accept` is for whoever has looked at them.
+        State::Quarantined if outcome == Some(Outcome::Quarantined(Quarantine::Rows)) => "log",
+        State::NeedsLabel | State::Quarantined => "label",
+        // The page itself says that there is nothing.
+        State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => return String::new(),
+        State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => "log",
+        State::Overdue => "run",
+        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => {
+            return String::new();
+        }
+    };
+    format!("pieme {verb} {name}")
 }
 
 #[cfg(test)]
@@ -250,11 +255,32 @@ mod tests {
     fn every_state_that_needs_a_person_says_what_to_type() {
         let name = TaskName::new("hotels").expect("a name");
         for &state in State::ALL {
-            let words = advice(state, &name, None);
+            let words = advice(state, &name, &Standing::default());
             assert_eq!(words.is_empty(), state >= State::Changed, "{state}: {words}");
         }
-        let few_rows = ended(Outcome::Quarantined(Quarantine::Rows), false);
-        assert_eq!(advice(State::Quarantined, &name, few_rows.as_ref()), "pieme log hotels");
-        assert_eq!(advice(State::Quarantined, &name, None), "pieme label hotels");
+    }
+
+    #[test]
+    fn every_outcome_and_cause_has_the_command_that_helps() {
+        let name = TaskName::new("hotels").expect("a name");
+        let causes = Publication::ALL.iter().map(|&it| Outcome::Published(it));
+        let causes = causes.chain(Quarantine::ALL.iter().map(|&it| Outcome::Quarantined(it)));
+        let causes = causes.chain(Emptiness::ALL.iter().map(|&it| Outcome::Empty(it)));
+        for outcome in causes.chain(Failure::ALL.iter().map(|&it| Outcome::Failed(it))) {
+            let standing = Standing { last_run: ended(outcome, false), ..Standing::default() };
+            let wanted = match outcome {
+                Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults) => "",
+                Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns | Quarantine::Provisional) => {
+                    "pieme label hotels"
+                }
+                Outcome::Quarantined(Quarantine::Rows) | Outcome::Empty(_) | Outcome::Failed(_) => "pieme log hotels",
+            };
+            assert_eq!(advice(state(&standing, at(0)), &name, &standing), wanted, "{outcome:?}");
+        }
+        let broken = Standing { problem: Some("task.toml:1:1".to_owned()), ..Standing::default() };
+        assert_eq!(advice(state(&broken, at(0)), &name, &broken), "pieme validate hotels");
+        let provisional =
+            Standing { last_run: ended(Outcome::Published(Publication::Changed), true), ..Standing::default() };
+        assert_eq!(advice(state(&provisional, at(0)), &name, &provisional), "pieme label hotels");
     }
 }

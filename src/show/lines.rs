@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::progress::Progress;
+use crate::daemon::refused;
 use crate::judge::{self, Severity, Standing};
 use crate::model::{PastRun, State, TaskName};
 use crate::store::{Store, StoreError, TaskRow};
@@ -46,6 +47,48 @@ pub struct Line {
     /// `enabled = false`
     #[serde(skip)]
     pub is_disabled: bool,
+    /// Why there is no next time: the schedule leaves the task alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+}
+
+/// Why the schedule leaves a task alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// A person has paused it.
+    Paused,
+    /// `enabled = false`
+    Disabled,
+    /// Its log-in was refused, and nothing is new since.
+    Login,
+    /// The folder has mistakes, and there is no good version of before.
+    Config,
+}
+
+impl Hold {
+    /// As the column NEXT has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Hold::Paused => "paused",
+            Hold::Disabled => "disabled",
+            Hold::Login | Hold::Config => "held",
+        }
+    }
+
+    /// In full, with what ends it.
+    pub fn sentence(self, task: &TaskName) -> String {
+        match self {
+            Hold::Paused => format!("never while it is paused; pieme resume {task} ends that"),
+            Hold::Disabled => "never: enabled = false in its task.toml".to_owned(),
+            Hold::Login => {
+                format!("held: its log-in was refused; a new secret, an edit or pieme run {task} tries it again")
+            }
+            Hold::Config => {
+                format!("held until the mistakes in its folder are corrected; pieme validate {task} lists them")
+            }
+        }
+    }
 }
 
 /// What is known of a task, before judgement.
@@ -62,7 +105,7 @@ impl Line {
         let state = self.state_at(now);
         Line {
             state,
-            advice: judge::advice(state, &self.task, self.last_run.as_ref()),
+            advice: judge::advice(state, &self.task, &self.standing),
             severity: judge::severity(state, self.last_run.as_ref(), self.rows.is_some()),
             age_s: age(self.last_ok, now),
             ..self.clone()
@@ -94,12 +137,29 @@ pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Ut
         look_at_folders(config, daemon_runs, &mut all);
     }
     let mut lines: Vec<Line> = all.into_values().map(|known| line(known, daemon_runs, now)).collect();
+    if daemon_runs {
+        hold_refused(config, &mut lines);
+    }
     let mut going = if daemon_runs { progress(config) } else { BTreeMap::new() };
     for line in &mut lines {
         line.progress = going.remove(&line.task);
     }
     worst_first(&mut lines);
     Ok(lines)
+}
+
+/// Tasks whose log-in was refused, and which a running daemon does not try again.
+pub fn hold_refused(config: &Config, lines: &mut [Line]) {
+    // It is made anew by each daemon.
+    let Ok(started_at) = config.control_socket().symlink_metadata().and_then(|meta| meta.modified()) else { return };
+    for line in lines.iter_mut().filter(|line| line.state == State::Login && line.hold.is_none()) {
+        let folder = taskdir::read(&config.tasks.join(line.task.as_str()));
+        if let (Some(last), Ok(folder)) = (&line.last_run, folder)
+            && refused::is_held(config, &folder, last, started_at.into())
+        {
+            (line.hold, line.next) = (Some(Hold::Login), None);
+        }
+    }
 }
 
 pub fn worst_first(lines: &mut [Line]) {
@@ -161,8 +221,15 @@ pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         next_due: row.next_due,
     };
     let state = judge::state(&standing, now);
+    let hold = match &row {
+        _ if is_disabled => Some(Hold::Disabled),
+        row if row.paused => Some(Hold::Paused),
+        row if row.problem.is_some() && row.next_due.is_some_and(|due| due <= now) => Some(Hold::Config),
+        _ => None,
+    };
     Line {
-        advice: judge::advice(state, &row.name, row.last_run.as_ref()),
+        hold,
+        advice: judge::advice(state, &row.name, &standing),
         severity: judge::severity(state, row.last_run.as_ref(), row.published_rows.is_some()),
         state,
         delta: row.published_rows.zip(row.previous_rows).map(|(is, was)| is as i64 - was as i64),
@@ -170,7 +237,7 @@ pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         similarity: row.last_run.as_ref().and_then(|run| run.verdict.similarity),
         last_ok: row.last_ok,
         age_s: age(row.last_ok, now),
-        next: row.next_due,
+        next: row.next_due.filter(|_| hold.is_none()),
         fails: row.fails_in_a_row,
         task: row.name,
         title: row.title,

@@ -260,3 +260,86 @@ fn a_watch_on_a_terminal_draws_in_place() {
     script.kill().expect("a child of ours");
     script.wait().expect("its end");
 }
+
+/// A task behind a log-in of the practice site.
+fn write_orders(stage: &Stage) {
+    stage.write_task("orders", "/", "[schedule]\nevery = '6h'");
+    let script = "[[step]]\nget = '/login'\n[[step]]\n\
+                  submit = { form = 'login', fields = { user = 'demo', password = '${secret:practice_password}' } }\n\
+                  [[step]]\nexpect = { text = 'Welcome back', cause = 'login' }\n";
+    stage.write("tasks/orders/robot.toml", script);
+}
+
+/// The cell NEXT of a task's line, by the place of its header.
+fn next_cell(stage: &Stage, task: &str) -> String {
+    let table = stage.pieme(&["status"]).stdout;
+    let header = table.lines().next().unwrap_or_default();
+    let at = header.find("NEXT").expect("a column");
+    let at = header[..at].chars().count();
+    let line = table.lines().find(|line| line.starts_with(task)).unwrap_or_default();
+    line.chars().skip(at).take_while(|c| *c != ' ').collect()
+}
+
+#[test]
+fn a_task_that_the_schedule_leaves_alone_has_no_next_time() {
+    let mut stage = Stage::new();
+    let secret = stage.read("secrets/practice_password");
+    stage.write("secrets/practice_password", "wrong");
+    stage.make_private("secrets/practice_password");
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    write_orders(&stage);
+    stage.wait_for_state("orders", "login");
+    let line = stage.status("orders");
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"login".into()), "{line}");
+    assert_eq!(next_cell(&stage, "orders"), "held");
+    let full = stage.pieme(&["status", "orders"]).stdout;
+    assert!(full.contains("held: its log-in was refused") && full.contains("pieme run orders"), "{full}");
+    stage.write("secrets/practice_password", &secret);
+    let line = stage.status("orders");
+    assert!(line["next"].is_string() && line["hold"].is_null(), "a new secret is tried: {line}");
+
+    stage.wait_for_state(SHOP, "ok");
+    assert_eq!(stage.pieme(&["pause", SHOP]).code, 0);
+    let line = stage.status(SHOP);
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"paused".into()), "{line}");
+    assert_eq!(next_cell(&stage, SHOP), "paused");
+    assert_eq!(stage.pieme(&["resume", SHOP]).code, 0);
+    assert!(stage.status(SHOP)["next"].is_string());
+    // Switched off while no daemon looks: the store still has its next time.
+    stage.signal_daemon("-TERM");
+    stage.daemon_ended();
+    let task = stage.read("tasks/practice-shop/task.toml");
+    stage.write("tasks/practice-shop/task.toml", &format!("enabled = false\n{task}"));
+    let line = stage.status(SHOP);
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"disabled".into()), "{line}");
+    assert_eq!(next_cell(&stage, SHOP), "disabled");
+}
+
+#[test]
+fn every_mistake_is_listed_by_validate_and_counted_by_status() {
+    let mut stage = Stage::new();
+    let six = "shedule = 1\n[schedule]\nevery = '6 parsecs'\n[limits]\nmax_pages = 'ten'\n[fetch]\nengine = 'Browser'\n\
+               [[column]]\nname = 'price'\npattern = '('\n[expect]\nsimilarity = 70\n";
+    stage.write("tasks/six/task.toml", &format!("url = 'https://example.org/'\n{six}"));
+    stage.write("tasks/six/labels.toml", "[[label]]\nwhen = 'today'\nkind = 'pick'\n");
+    for daemon in ["down", "up"] {
+        if daemon == "up" {
+            stage.start_daemon();
+        }
+        let said = stage.pieme(&["validate", "six"]);
+        assert_eq!(said.code, 78, "{}", said.stdout);
+        for line in [2, 4, 6, 8, 11, 13] {
+            assert!(said.stdout.contains(&format!("task.toml:{line}:")), "daemon {daemon}, {line}: {}", said.stdout);
+        }
+        assert!(said.stdout.contains("labels.toml:2:8: "), "{}", said.stdout);
+        let found = stage.pieme(&["validate", "six", "--json"]).json();
+        assert_eq!(found["tasks"][0]["problems"].as_array().map(Vec::len), Some(7), "{found}");
+        assert_eq!(found["tasks"][0]["line"], 2, "the first stands where it stood: {found}");
+        stage.wait_for_state("six", "config");
+        let full = stage.pieme(&["status", "six"]).stdout;
+        assert!(full.contains("unknown key `shedule`") && full.contains("and 5 more: pieme validate six"), "{full}");
+        let said = stage.pieme(&["run", "six"]);
+        assert!(said.code == 78 && said.stderr.contains("and 5 more: pieme validate six"), "{}", said.stderr);
+    }
+}

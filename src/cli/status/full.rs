@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::config::Config;
 use crate::judge;
-use crate::model::{PastRun, RunId, State};
+use crate::model::{PastRun, RunId};
 use crate::show::Line;
 use crate::show::times::{ago, ahead, short};
 use crate::store::Store;
@@ -83,11 +83,10 @@ fn last_run(run: &PastRun, now: DateTime<Utc>) -> String {
 }
 
 fn next(line: &Line, now: DateTime<Utc>) -> String {
-    match line.next {
-        _ if line.is_disabled => "never: enabled = false in its task.toml".to_owned(),
-        _ if line.state == State::Paused => format!("never while it is paused; pieme resume {} ends that", line.task),
-        Some(at) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
-        None => "none is planned".to_owned(),
+    match (line.hold, line.next) {
+        (Some(hold), _) => hold.sentence(&line.task),
+        (None, Some(at)) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
+        (None, None) => "none is planned".to_owned(),
     }
 }
 

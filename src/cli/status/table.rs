@@ -45,11 +45,17 @@ fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
         Cell::new(line.similarity.map_or("–".to_owned(), |similarity| format!("{similarity:.2}"))),
         Cell::new(line.last_ok.map_or("never".to_owned(), |at| ago(now - at))),
         Cell::new(ran),
-        Cell::new(line.next.map_or("–".to_owned(), |at| ahead(at - now))),
+        Cell::new(next(line, now)),
         Cell::new(line.fails),
         Cell::new(cause),
         Cell::new(&line.advice),
     ]
+}
+
+/// When it runs next, or why it does not.
+fn next(line: &Line, now: DateTime<Utc>) -> String {
+    let planned = || line.next.map_or("–".to_owned(), |at| ahead(at - now));
+    line.hold.map_or_else(planned, |hold| hold.word().to_owned())
 }
 
 /// Red needs a person now, yellow soon; green is good; what waits is grey.
