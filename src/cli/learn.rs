@@ -20,17 +20,17 @@ use crate::model::Table;
 /// Find the lists of a page, best first
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme learn hotels.html                           show the five likeliest lists
-  pieme learn hotels.html --pick 1 -o template.json take the first one
-  pieme learn page1.html page2.html --json          further pages of the same kind make it surer
-  pieme learn hotels.html --method cycles --rows 12 ask one teacher, for twelve rows
-  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'    two records of yours
-  pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
-  pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it
-  pieme learn hotels.html --pick 2 --widen -o t.json                       candidate 2, each row one element wider
+  pieme learn hotels.html                              # the five likeliest lists
+  pieme learn hotels.html --pick 1 -o template.json    # take the first one
+  pieme learn page1.html page2.html --json             # further pages of the same kind help
+  pieme learn hotels.html --method cycles --rows 12    # one method, for twelve rows
+  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'  # two records of yours
+  pieme learn hotels.html --label name='Hotel Adler' --label price=95    # values of one record
+  pieme learn hotels.html --enclose 'Hotel Adler'      # the block around it, and all like it
+  pieme learn hotels.html --pick 3 --widen -o t.json   # each row one element wider
   pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href
-  pieme learn hotels.html --detail adler.html ida.html --json             pages of some of its records
-  pieme learn hotels.html --pick 1 -o list.json --detail adler.html ida.html --detail-out detail.json")]
+  pieme learn hotels.html --detail adler.html ida.html --json  # pages of some of its records
+  pieme learn hotels.html --pick 1 -o list.json --detail adler.html --detail-out detail.json")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -146,11 +146,18 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
                 "score": it.score,
                 "template": it.template.to_string(),
                 "columns": it.table.columns,
+                "shown": shown(it),
                 "records": it.table.records(),
             })
         })
         .collect();
     json!({ "candidates": list })
+}
+
+/// The columns that a person gets, in order.
+pub(super) fn shown(candidate: &Candidate) -> Vec<&str> {
+    let columns = candidate.template.columns().iter();
+    columns.filter(|column| !column.hidden).map(|column| column.name.as_str()).collect()
 }
 
 /// Rows of a candidate that a person sees, and columns.

@@ -85,8 +85,8 @@ pub enum StudyError {
     NoList(String),
     #[error("there is no candidate {given}; choose 1 to {most}")]
     NoSuchCandidate { given: usize, most: usize },
-    #[error("candidate {pick} has {has} columns, but {given} names were given")]
-    NameCount { pick: usize, has: usize, given: usize },
+    #[error("candidate {pick} has {} ({}), but {} given", counted(shown.len(), "column"), shown.join(", "), were(*given))]
+    NameCount { pick: usize, shown: Vec<String>, given: usize },
     #[error("the column name `{0}` is given twice, in other letters; the same letters make one column of both")]
     NameTwice(String),
     #[error("at least one column must be kept")]
@@ -95,6 +95,14 @@ pub enum StudyError {
     Help(#[from] HelpError),
     #[error("task.toml: {0}; {hint}", hint = .0.hint)]
     Shape(#[from] ShapeError),
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn were(names: usize) -> String {
+    format!("{} {}", counted(names, "name"), if names == 1 { "was" } else { "were" })
 }
 
 impl Study {
