@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
 mod all_kept;
+mod files;
 mod kept;
 mod postgres;
 mod stage;
@@ -17,6 +18,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod examples;
 mod exits;
 mod export;
 mod fleet;
