@@ -176,7 +176,8 @@ fn folders_are_edited_renamed_and_deleted_while_the_daemon_runs() {
     stage.wait_for_state(SHOP, "config");
     let status = stage.pieme(&["status", SHOP]).stdout;
     assert!(status.contains("task.toml:") && status.contains("pieme validate practice-shop"), "{status}");
-    assert_eq!(stage.pieme(&["run", SHOP]).code, 0, "the previous good version goes on");
+    assert_eq!(stage.pieme(&["run", SHOP]).code, 78, "a person is told what is wrong");
+    stage.wait_for("the schedule to go on with the previous good version", || stage.status(SHOP)["next"].is_string());
     stage.write("tasks/practice-shop/task.toml", &good);
     stage.wait_for_state(SHOP, "ok");
 
