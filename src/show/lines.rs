@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -17,6 +17,9 @@ use crate::taskdir::{self, Shelf};
 
 /// How long a daemon may take to say how far its runs are.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A folder with mistakes whose run is so late has no good version that a daemon could run.
+const NOT_TAKEN_UP: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
@@ -224,7 +227,7 @@ pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
     let hold = match &row {
         _ if is_disabled => Some(Hold::Disabled),
         row if row.paused => Some(Hold::Paused),
-        row if row.problem.is_some() && row.next_due.is_some_and(|due| due <= now) => Some(Hold::Config),
+        row if row.problem.is_some() && row.next_due.is_some_and(|due| now - due > NOT_TAKEN_UP) => Some(Hold::Config),
         _ => None,
     };
     Line {
