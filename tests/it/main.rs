@@ -23,6 +23,7 @@ mod hostile;
 mod induce;
 mod json;
 mod killed;
+mod limits;
 mod manners;
 mod migrate_store;
 mod monitor;
