@@ -258,13 +258,23 @@ impl<'a> Walker<'a> {
         self.arrive(Request::get(url), true).await
     }
 
-    /// Stands on a page; `strict`: one with a bad status is trouble.
+    /// Stands on a page; `strict`: one with a bad status is trouble. So is one that was not read whole: rows, links or fields
+    /// may be among what is missing.
     pub fn stand_unless_bad(&mut self, page: Page, strict: bool) -> Result<(), Trouble> {
         let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
         self.stand_on(page);
         match objection {
-            None => Ok(()),
+            None => self.check_whole(),
             Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
+        }
+    }
+
+    /// Is the current page read whole?
+    fn check_whole(&self) -> Result<(), Trouble> {
+        let Stand { page, tree, .. } = self.here()?;
+        match tree.cut {
+            None => Ok(()),
+            Some(cut) => Err(self.trouble(Failure::Limit, cut.sentence(&shown(&page.meta.url), page.body.len()))),
         }
     }
 
@@ -317,9 +327,6 @@ impl<'a> Walker<'a> {
         };
         let decoded = charset::decode(&page.body, told);
         let tree = Tree::parse(&decoded.text);
-        if let Some(cut) = tree.cut {
-            self.trace(format!("{} was not read to its end: {cut:?}", shown(&page.meta.url)));
-        }
         if decoded.had_errors {
             let encoding = decoded.encoding.name();
             self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", shown(&page.meta.url)));
@@ -338,7 +345,7 @@ impl<'a> Walker<'a> {
         let page = Page { meta: stand.page.meta.clone(), body: html.as_bytes().to_vec() };
         let part = Stand { page, text: stand.text.clone(), tree: Tree::parse(html), encoding: encoding_rs::UTF_8 };
         self.stand = Some(Rc::new(part));
-        Ok(())
+        self.check_whole()
     }
 
     /// Is the current page one to be used at all?
