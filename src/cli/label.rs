@@ -78,7 +78,7 @@ impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
         let code = match &error {
             SuperviseError::NoPage(_)
-            | SuperviseError::Study(StudyError::NoList(_))
+            | SuperviseError::Study(StudyError::NoList(_) | StudyError::NotWhole(_))
             | SuperviseError::Page(_)
             | SuperviseError::Store(_) => exit::FAILED,
             SuperviseError::Study(
@@ -208,7 +208,7 @@ fn as_json(proposal: &Proposal) -> serde_json::Value {
         .iter()
         .enumerate()
         .map(|(place, candidate)| {
-            serde_json::json!({
+            let mut it = serde_json::json!({
                 "rank": place + 1,
                 "method": candidate.method,
                 "score": candidate.score,
@@ -217,7 +217,9 @@ fn as_json(proposal: &Proposal) -> serde_json::Value {
                 "columns": candidate.table.columns,
                 "names": proposal.names(place),
                 "records": candidate.table.records(),
-            })
+            });
+            super::say_limit(&mut it, candidate.limit.map(|limit| limit.to_string()));
+            it
         })
         .collect();
     serde_json::json!({ "run": proposal.study.known.run, "url": proposal.study.known.page.url, "candidates": candidates })

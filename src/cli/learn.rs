@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::candidates::side_by_side;
 use super::said::HelpArgs;
-use super::{Complaint, Done, exit, out, read_page, settle};
+use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
 use crate::extract::visible;
 use crate::induce::help::HelpError;
 use crate::induce::template::Template;
@@ -98,7 +98,12 @@ fn learn(args: &Args) -> Done {
         let candidates = induce::learn_with(&pages, &options, &said).map_err(misfit)?;
         write_picked(args, &candidates.iter().collect::<Vec<_>>())?;
         if args.json {
-            out::json(&as_json(&candidates));
+            let mut answer = as_json(&candidates);
+            say_limit(
+                &mut answer,
+                args.pages.first().zip(pages.first()).and_then(|(path, tree)| not_whole(path, tree)),
+            );
+            out::json(&answer);
         } else if args.pick.is_none() {
             show(&candidates);
         }
@@ -139,7 +144,7 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
         .iter()
         .enumerate()
         .map(|(i, it)| {
-            json!({
+            let mut one = json!({
                 "rank": i + 1,
                 "method": it.method,
                 "rows": it.table.rows.len(),
@@ -147,7 +152,9 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
                 "template": it.template.to_string(),
                 "columns": it.table.columns,
                 "records": it.table.records(),
-            })
+            });
+            say_limit(&mut one, it.limit.map(|limit| limit.to_string()));
+            one
         })
         .collect();
     json!({ "candidates": list })
@@ -161,6 +168,9 @@ const CELL_WIDTH: usize = 40;
 pub(super) fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
         out::say("No list on this page: nothing comes back at least twice with text in it.");
+    }
+    for (i, limit) in candidates.iter().enumerate().filter_map(|(i, it)| Some((i + 1, it.limit?))) {
+        out::say(format!("Not all of candidate {i} can be read: {limit}."));
     }
     if let Some(width) = out::terminal_width() {
         out::say(side_by_side(candidates, width));

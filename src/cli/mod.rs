@@ -235,9 +235,26 @@ fn reader(config: &Config) -> Result<Store, Complaint> {
     Ok(Store::open_reader(&config.store)?)
 }
 
-/// Reads a page from a file.
+/// Reads a page from a file. One that is not read whole is said to be.
 fn read_page(path: &Path) -> Result<Tree, Complaint> {
-    Ok(Tree::parse(&charset::decode(&read_bytes(path)?, None).text))
+    let tree = Tree::parse(&charset::decode(&read_bytes(path)?, None).text);
+    if let Some(sentence) = not_whole(path, &tree) {
+        out::note(format!("pieme: {sentence}"));
+    }
+    Ok(tree)
+}
+
+/// Why rows of a page may be missing or wrong.
+fn not_whole(path: &Path, tree: &Tree) -> Option<String> {
+    let bytes = || std::fs::metadata(path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
+    tree.cut.map(|cut| cut.sentence(&path.display().to_string(), bytes()))
+}
+
+/// Says in a JSON answer why rows or values are missing; nothing where none are.
+fn say_limit(answer: &mut serde_json::Value, limit: Option<String>) {
+    if let Some(sentence) = limit {
+        answer["limit"] = serde_json::Value::String(sentence);
+    }
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Complaint> {

@@ -329,7 +329,7 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// The verdict over a child: its own, or the one that its end speaks.
 fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<ExitStatus>, words: &str) -> Verdict {
     if let Some(error) = report.trouble {
-        return Verdict::failed(Failure::Internal, error.to_string());
+        return Verdict::failed(error.cause(), error.to_string());
     }
     if let Some(mut verdict) = report.verdict {
         if verdict.outcome == Outcome::Failed(Failure::Login)

@@ -1,10 +1,9 @@
 //! Names for the database. A column's name may come from a page, so it may be anything.
 
 use super::StoreError;
-use crate::model::{ColumnType, Facet, ValueColumn};
+use crate::model::{ColumnType, Facet, Table, ValueColumn};
 
-/// SQLite takes 2,000 columns in a table; a list with more than this is not one.
-pub(super) const MAX_COLUMNS: usize = 500;
+const MAX_COLUMNS: usize = Table::MAX_COLUMNS;
 
 /// Longer names only widen every listing.
 const MAX_NAME_CHARS: usize = 100;

@@ -83,6 +83,8 @@ impl Proposal {
 pub enum StudyError {
     #[error("no list was found on {0}; is the right page reached? `pieme log` shows the steps")]
     NoList(String),
+    #[error("{0}")]
+    NotWhole(String),
     #[error("there is no candidate {given}; choose 1 to {most}")]
     NoSuchCandidate { given: usize, most: usize },
     #[error("candidate {pick} has {has} columns, but {given} names were given")]
@@ -110,6 +112,9 @@ impl Study {
     /// Lists of the page with what a person says now, or else with the newest of what was said before that still stands on it.
     /// What is done to a candidate now is done to one of those.
     pub fn propose(&self, help: &Help) -> Result<Proposal, StudyError> {
+        if let Some(cut) = self.tree.cut {
+            return Err(StudyError::NotWhole(cut.sentence(self.known.page.url.as_str(), self.body.len())));
+        }
         let proposal = if help.only_finishes() { self.by_itself(help)? } else { self.taught(help.clone())? };
         if proposal.candidates.is_empty() {
             return Err(StudyError::NoList(self.known.page.url.to_string()));
@@ -170,7 +175,8 @@ impl Study {
             let places: Vec<Span> = proposed.places.iter().map(|&(start, stop)| Span { start, stop }).collect();
             let fits = table.columns.len() == template.columns().len() && places.len() == table.rows.len();
             let method = Finder::named(&proposed.method)?.name();
-            fits.then_some(Candidate { method, score: proposed.score, template, table, places })
+            // A list that had reached a limit was not kept.
+            fits.then_some(Candidate { method, score: proposed.score, template, table, places, limit: None })
         };
         let candidates: Option<Vec<Candidate>> = kept.proposals.iter().map(candidate).collect();
         Some((candidates.filter(|it| !it.is_empty())?, kept.doubt.clone()))

@@ -144,6 +144,9 @@ fn show(proposal: &Proposal, place: usize) {
     let candidate = &proposal.proposal.candidates[place];
     let now = format!("{} rows now ({})", candidate.table.rows.len(), candidate.method);
     let new = format!("{now}\n{}", sample(&candidate.table, &proposal.names(place)));
+    if let Some(limit) = candidate.limit {
+        out::say(format!("Not all of it can be read: {limit}."));
+    }
     let Some(good) = &proposal.study.known.good else { return out::say(new) };
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
     let old = format!("{} rows before\n{}", good.rows.len(), sample(good, &names));
