@@ -426,12 +426,12 @@ mod tests {
             assert_eq!((read.limit, read.table.rows.len()), (None, 12));
             assert_eq!(read.table.rows[11].cells[299].as_deref(), Some("11 of 299"));
         }
-        assert_eq!(first(&table(4, MAX_COLUMNS + 1, plain)).limit, Some(Limit::Columns));
-        assert_eq!(first(&table(4, MAX_LEAVES + 1, plain)).limit, Some(Limit::Columns));
-        let narrow = first(&table(4, MAX_LEAVES / 2, plain));
+        assert_eq!(first(&table(12, MAX_COLUMNS + 1, plain)).limit, Some(Limit::Columns));
+        assert_eq!(first(&table(12, MAX_LEAVES + 1, plain)).limit, Some(Limit::Columns));
+        let narrow = first(&table(12, MAX_LEAVES / 2, plain));
         let links =
-            table(4, MAX_LEAVES / 2, |row, column| format!("<td><a href=/{row}>{row} of {column}</a><i>!</i></td>"));
+            table(12, MAX_LEAVES / 2, |row, column| format!("<td><a href=/{row}>{row} of {column}</a><i>!</i></td>"));
         assert_eq!(first(&links).limit, Some(Limit::Columns));
-        assert_eq!((narrow.limit, narrow.table.rows.len()), (None, 4));
+        assert_eq!((narrow.limit, narrow.table.rows.len()), (None, 12));
     }
 }

@@ -120,11 +120,8 @@ fn sort(ranked: &mut [Ranked]) {
 /// The sets whose rows are looked at one by one.
 const LOOKED_AT: usize = 20;
 /// Tokens of those sets, over all of them: further sets are not looked at. The longest page of the corpus has 55,832 tokens, so
-/// that all twenty of it come to less. On 1 MB of objects in objects, 40 deep (530,000 tokens), it was a fifth of 1.2 s. Of a
-/// page with more the first few sets are looked at all the same: in a table of 20,000 rows the names above its columns, or a
-/// total, are odd rows too.
+/// that all twenty of it come to less. On 1 MB of objects in objects, 40 deep (530,000 tokens), it was a fifth of 1.2 s.
 const MAX_TOKENS_LOOKED_AT: u32 = 1_200_000;
-const SETS_OF_A_LONG_PAGE: u32 = 3;
 /// Rows are cleaned only where the others are records, share this much, and are at least four times as many.
 const EVEN: f64 = 0.75;
 /// What odd rows cost a set, so that its clean copy comes before it (a heading in the list's first item, a box in a grid).
@@ -134,11 +131,9 @@ const ODD_ROWS: f64 = 0.3;
 fn clean_copies(meter: &mut Meter<'_, '_>, ranked: &mut [Ranked]) -> Vec<Ranked> {
     let mut copies = Vec::new();
     let mut looked_at: u32 = 0;
-    let page = meter.view().tokens.list.len() as u32;
-    let most = MAX_TOKENS_LOOKED_AT.max(page.saturating_mul(SETS_OF_A_LONG_PAGE));
     for it in ranked.iter_mut().take(LOOKED_AT) {
         looked_at = it.set.rows.iter().fold(looked_at, |sum, row| sum.saturating_add(row.stop - row.start));
-        if looked_at > most {
+        if looked_at > MAX_TOKENS_LOOKED_AT {
             break;
         }
         let sameness = meter.row_sameness(&it.set.rows, Paths::LastTwo);

@@ -10,8 +10,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Columns of a table that is published, values beside texts included. SQLite takes 2,000 and PostgreSQL 1,600, of which a
-    /// row with long texts has to fit into 8 kB.
+    /// Columns of a table that is published, without the values beside their texts. SQLite takes 2,000 and PostgreSQL 1,600, of
+    /// which a row with long texts has to fit into 8 kB.
     pub const MAX_COLUMNS: usize = 500;
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::model::{PostgresAddress, RunId, StoreAddress, Table};
+use crate::model::{PostgresAddress, RunId, StoreAddress};
 
 /// What the database's driver says; which one it is matters to nobody.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -70,7 +70,7 @@ pub enum StoreError {
     #[error(
         "{0} columns, with the values of typed ones, are more than a published table takes ({max}; SQLite takes 2,000, \
          PostgreSQL 1,600); leave some out: `pieme label TASK --names a,b,-`",
-        max = Table::MAX_COLUMNS
+        max = super::names::MAX_COLUMNS
     )]
     TooManyColumns(usize),
     #[error("a stored value makes no sense: {0}")]

@@ -65,8 +65,8 @@ fn more_columns_than_a_table_takes_end_in_a_limit() {
 #[test]
 fn typed_columns_and_their_values_count_too() {
     let stage = Stage::new();
-    let typed: String = (1..=300).map(|n| format!("[[column]]\nname = \"c{n}\"\ntype = \"money\"\n")).collect();
-    stage.write_task("typed", "/bad/table?rows=10&columns=300", &typed);
+    let typed: String = (1..=450).map(|n| format!("[[column]]\nname = \"c{n}\"\ntype = \"money\"\n")).collect();
+    stage.write_task("typed", "/bad/table?rows=10&columns=450", &typed);
     let said = stage.pieme(&["run", "typed", "--json"]).json();
     assert_eq!((&said["outcome"], &said["cause"]), (&"failed".into(), &"limit".into()), "{said}");
 }
