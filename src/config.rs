@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::alert::{Settings, Smtp};
-use crate::model::{Span, StoreAddress};
+use crate::alert::{Channels, Settings, Smtp};
+use crate::model::{Span, StoreAddress, Timeouts};
 use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
 use store::StoreTextError;
 
@@ -25,6 +25,8 @@ const FILE: &str = "config.toml";
 const FOUND: &str = "auto";
 /// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
 const SHORTEST_LEASE: Span = Span::seconds(2);
+/// A server across the world, or a busy one, may take this long for its first word.
+const SHORTEST_TIMEOUT: Span = Span::seconds(1);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -56,6 +58,8 @@ pub struct Config {
     pub alert: Settings,
     pub smtp: Smtp,
     pub fleet: Fleet,
+    /// How long PostgreSQL may take; the store's address has them too.
+    pub postgres: Timeouts,
 }
 
 /// This daemon among those that share a PostgreSQL database.
@@ -130,14 +134,27 @@ pub struct Keep {
 }
 
 impl Config {
+    /// What alerts may use.
+    pub fn channels(&self) -> Channels {
+        let commands = self.alert.exec.keys().cloned().collect();
+        Channels { commands, has_mail_server: !self.smtp.host.is_empty() }
+    }
+
     /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
-        let named = explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from));
-        let file = named.or_else(|| [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists()));
-        match file {
+        let found = || [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists());
+        match named(explicit).or_else(found) {
             Some(file) => Config::load(&file),
             None => Err(Problem::new(Path::new(FILE), "there is no config.toml here and none in /etc/pieme")
                 .hint("go to its folder, or name it: --config FILE, or PIEME_CONFIG=FILE")),
+        }
+    }
+
+    /// Where nobody has named a file and there are two: which is used, and which is not.
+    pub fn passed_over(explicit: Option<&Path>) -> Option<String> {
+        match named(explicit) {
+            Some(_) => None,
+            None => passed_over(Path::new(FILE), Path::new(SYSTEM_FILE)),
         }
     }
 
@@ -157,6 +174,7 @@ impl Config {
             None => StoreAddress::Sqlite(state.join("pieme.db")),
             Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
+        let store = store.with_timeouts(file.postgres);
         Ok(Config {
             tasks: folder.join(&file.tasks),
             store,
@@ -178,6 +196,7 @@ impl Config {
             alert: file.alert,
             smtp: file.smtp,
             fleet: file.fleet,
+            postgres: file.postgres,
             state,
             file: whole,
         })
@@ -220,6 +239,7 @@ struct File {
     alert: Settings,
     smtp: Smtp,
     fleet: Fleet,
+    postgres: Timeouts,
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
@@ -249,6 +269,7 @@ impl Default for File {
             alert: Settings::default(),
             smtp: Smtp::default(),
             fleet: Fleet::default(),
+            postgres: Timeouts::default(),
             exec: BTreeMap::new(),
             dashboard: Dashboard::default(),
         }
@@ -298,6 +319,18 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
+    let Timeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout } = file.postgres;
+    for (key, timeout) in [
+        ("connect_timeout", connect_timeout),
+        ("answer_timeout", answer_timeout),
+        ("read_timeout", read_timeout),
+        ("statement_timeout", statement_timeout),
+    ] {
+        if timeout < SHORTEST_TIMEOUT {
+            let why = format!("within less than {SHORTEST_TIMEOUT} a busy server looks like a dead one");
+            return Err(source.problem_at_key(&["postgres", key], why));
+        }
+    }
     if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
         return Err(source
             .problem_at_key(&["web_url"], "people reach the dashboard by http:// or https://")
@@ -328,6 +361,19 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
 }
 
 /// Says what is wrong with the store's address where it stands.
+/// The file that a person has chosen.
+fn named(explicit: Option<&Path>) -> Option<PathBuf> {
+    explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from))
+}
+
+fn passed_over(here: &Path, system: &Path) -> Option<String> {
+    let is_another = || here.canonicalize().ok() != system.canonicalize().ok();
+    let whole = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
+    (here.exists() && system.exists() && is_another()).then(|| {
+        format!("{} is used, not {}; --config FILE or {FILE_VARIABLE} chooses", whole.display(), system.display())
+    })
+}
+
 fn store_problem(source: &Source, error: &StoreTextError) -> Problem {
     let problem = source.problem_at_key(&["store"], error.to_string());
     let problem = if matches!(error, StoreTextError::Password) { problem.unquoted() } else { problem };
@@ -344,6 +390,21 @@ fn is_command(command: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_system_file_that_is_passed_over_is_named() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let (here, system) = (folder.path().join("config.toml"), folder.path().join("etc.toml"));
+        assert_eq!(passed_over(&here, &system), None);
+        fs::write(&here, "").expect("a file");
+        assert_eq!(passed_over(&here, &system), None, "there is no choice");
+        std::os::unix::fs::symlink(&here, &system).expect("a link");
+        assert_eq!(passed_over(&here, &system), None, "it is the same file");
+        fs::remove_file(&system).expect("a link");
+        fs::write(&system, "").expect("a file");
+        let note = passed_over(&here, &system).unwrap_or_default();
+        assert!(note.starts_with(&format!("{} is used, not {}", here.display(), system.display())), "{note}");
+    }
 
     #[test]
     fn the_config_file_we_ship_says_the_defaults() {

@@ -33,7 +33,9 @@ pub struct Proposal {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    #[error("`{0}` has not seen a page yet; run it first: pieme run {0}")]
+    #[error(
+        "`{0}` has no page with a list yet: `pieme run {0}` fetches one, `pieme log {0}` shows what the last run met"
+    )]
     NoPage(TaskName),
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -69,6 +71,8 @@ pub fn gather(store: &Store, folder: &TaskFolder) -> Result<(Known, Vec<u8>), Su
         matches!(verdict.outcome, Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns))
             && !verdict.provisional
     };
+    // Nobody has confirmed or named anything: what a first run has published is no list of before.
+    let is_new = !labels.is_confirmed() && folder.task.columns.is_empty();
     let known = Known {
         run,
         page,
@@ -76,7 +80,7 @@ pub fn gather(store: &Store, folder: &TaskFolder) -> Result<(Known, Vec<u8>), Su
         timezone: folder.task.schedule.timezone,
         columns: folder.task.columns.clone(),
         template: folder.template.as_ref().map(TemplateText::text),
-        good: store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table),
+        good: if is_new { None } else { store.published(&folder.name, COMPARED_ROWS, 0)?.map(|it| it.table) },
         said: spoken.map(to_help).collect(),
         redesigned: store.run(run)?.and_then(|run| run.end).is_some_and(|(_, verdict)| is_redesigned(&verdict)),
         kept: taskdir::read_proposals(&folder.dir)?.filter(|kept| kept.run == run).map(|kept| kept.mended),
@@ -135,9 +139,11 @@ pub fn last_tree(config: &Config, folder: &TaskFolder) -> Result<Tree, Supervise
 }
 
 fn last_page(store: &Store, name: &TaskName) -> Result<(RunId, PageMeta, Vec<u8>), SuperviseError> {
-    // The page of a failed run is an error page or a log-in form: nobody's list.
-    let reached = |run: &PastRun| !matches!(run.verdict.outcome, Outcome::Failed(_));
-    for run in store.past(name, RUNS_LOOKED_AT)?.iter().filter(|run| reached(run)) {
+    // The page of a failed run is an error page or a log-in form, unless it failed after its first list page.
+    let reached = |run: &&PastRun| !matches!(run.verdict.outcome, Outcome::Failed(_));
+    let past = store.past(name, RUNS_LOOKED_AT)?;
+    let began_well = past.iter().filter(|run| !reached(run) && run.verdict.pages > 0);
+    for run in past.iter().filter(reached).chain(began_well) {
         if let Some((page, packed)) = store.pages(run.run)?.into_iter().next() {
             return Ok((run.run, page, packed));
         }
@@ -152,6 +158,11 @@ fn unpacked(packed: &[u8]) -> Result<Vec<u8>, SuperviseError> {
 impl Proposal {
     pub fn names(&self, pick: usize) -> Vec<Option<String>> {
         self.study.names(&self.proposal, pick)
+    }
+
+    /// Names that were given in order, put to the candidate's columns.
+    pub fn named(&self, pick: usize, given: Vec<Option<String>>) -> Result<Vec<Option<String>>, SuperviseError> {
+        Ok(self.study.named(&self.proposal, pick, given)?)
     }
 
     /// Takes one more step in the cut of a candidate's rows, or none: then the steps so far are undone.

@@ -168,7 +168,7 @@ fn notice(look: &Look, kind: Kind, state: State, since: Option<DateTime<Utc>>, i
         run: last_run.map(|run| run.run),
         advice: match kind {
             Kind::Changed => format!("pieme diff {}", look.task),
-            _ => judge::advice(state, &look.task, last_run),
+            _ => judge::advice(state, &look.task, &look.standing),
         },
         link: None,
     }

@@ -23,5 +23,5 @@ pub use decide::{Look, Said, decide, in_a_row};
 pub use deliver::{Means, Undelivered, deliver, secrets_of};
 pub use notice::{Kind, Notice};
 pub use settings::{Encryption, Settings, Smtp};
-pub use target::{Target, TargetError, check};
+pub use target::{Channels, Target, TargetError, check};
 pub use words::{subject, text};

@@ -1,5 +1,7 @@
 //! Where an alert goes: the spellings of `alert.urls`, in the manner of Apprise.
 
+use std::collections::BTreeSet;
+
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -69,8 +71,15 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("exec", "exec:NAME, where config.toml has NAME = [\"/path/of/program\"] under [alert.exec]"),
 ];
 
-/// Is this spelled right, as far as can be known without its secrets? `commands` are the names that config.toml lists.
-pub fn check(text: &str, commands: Option<&dyn Fn(&str) -> bool>) -> Result<(), TargetError> {
+/// What config.toml gives to alerts: the commands that it lists, and whether it names a mail server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    pub commands: BTreeSet<String>,
+    pub has_mail_server: bool,
+}
+
+/// Is this spelled right, as far as can be known without its secrets? With `channels`, whether config.toml has what it needs.
+pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError> {
     if fill::is_one_secret(text) {
         return Ok(());
     }
@@ -78,10 +87,14 @@ pub fn check(text: &str, commands: Option<&dyn Fn(&str) -> bool>) -> Result<(), 
         // Any letters will do.
         text.replace(&format!("${{secret:{name}}}"), "secret")
     }))?;
-    match (target, commands) {
-        (Target::Exec { name }, Some(knows)) if !knows(&name) => Err(TargetError {
+    match (target, channels) {
+        (Target::Exec { name }, Some(channels)) if !channels.commands.contains(&name) => Err(TargetError {
             message: format!("config.toml lists no command `{name}`"),
             hint: format!("add {name} = [\"/path/of/program\"] under [alert.exec] there, and restart the daemon"),
+        }),
+        (Target::Mail { .. }, Some(channels)) if !channels.has_mail_server => Err(TargetError {
+            message: "config.toml names no mail server, so this mail cannot be sent".to_owned(),
+            hint: "add host = \"…\" and from = \"…\" under [smtp] there, and restart the daemon".to_owned(),
         }),
         _ => Ok(()),
     }
@@ -279,15 +292,19 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_no_hindrance_and_unknown_commands_are() {
+    fn secrets_are_no_hindrance_and_what_config_toml_does_not_have_is() {
         for text in
             ["${secret:hook}", "https://h.test/${secret:hook}", "tgram://${secret:bot}/12", "discord://1/${secret:d}"]
         {
             assert_eq!(check(text, None), Ok(()), "{text}");
         }
-        let knows = |name: &str| name == "page_me";
-        assert_eq!(check("exec:page_me", Some(&knows)), Ok(()));
-        let error = check("exec:page_you", Some(&knows)).expect_err("not listed");
+        let channels = Channels { commands: BTreeSet::from(["page_me".to_owned()]), has_mail_server: false };
+        assert_eq!(check("exec:page_me", Some(&channels)), Ok(()));
+        let error = check("exec:page_you", Some(&channels)).expect_err("not listed");
         assert_eq!(error.message, "config.toml lists no command `page_you`");
+        let error = check("mailto:ops@example.org", Some(&channels)).expect_err("no mail server");
+        assert!(error.message.contains("no mail server") && error.hint.contains("[smtp]"), "{error:?}");
+        let channels = Channels { has_mail_server: true, ..channels };
+        assert_eq!(check("mailto:ops@example.org", Some(&channels)), Ok(()));
     }
 }

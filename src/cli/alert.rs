@@ -113,8 +113,7 @@ fn test(config: &Config, args: Test) -> Done {
 
 async fn try_once(config: &Config, url: &str, notice: &Notice) -> Result<(), String> {
     let (settings, smtp) = (&config.alert, &config.smtp);
-    let knows = |name: &str| settings.exec.contains_key(name);
-    alert::check(url, Some(&knows)).map_err(|error| format!("{}; {}", error.message, error.hint))?;
+    alert::check(url, Some(&config.channels())).map_err(|error| format!("{}; {}", error.message, error.hint))?;
     let names = alert::secrets_of(url, settings, smtp);
     let secrets = secrets::gather(config, &names).map_err(|error| error.to_string())?;
     let done = alert::deliver(&Means { settings, smtp, secrets }, url, notice, Utc::now()).await;

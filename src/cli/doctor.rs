@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::alert;
 use crate::config::{Config, secrets};
+use crate::daemon::control::{self, Reply, Request};
 use crate::daemon::lock::StateLock;
 use crate::model::task::Engine;
 use crate::robot;
@@ -29,6 +31,8 @@ pub struct Args {
 
 /// Others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// A daemon answers at once; a busy machine takes a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Alerts that are looked back on.
 const LAST_ALERTS: u32 = 50;
 /// Less room than this and the next runs may find none.
@@ -49,8 +53,12 @@ struct Finding {
     sentence: String,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
-    let mut found = vec![good("config", config.file.display().to_string())];
+/// `path` is the configuration as it was named.
+pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
+    let mut found = vec![match Config::passed_over(path) {
+        Some(sentence) => note("config", sentence),
+        None => good("config", config.file.display().to_string()),
+    }];
     found.extend(seal_of_runs());
     found.push(service(config));
     found.push(store(config));
@@ -103,9 +111,29 @@ fn seal_of_runs() -> [Finding; 2] {
 
 fn service(config: &Config) -> Finding {
     if StateLock::is_taken(&config.lock()) {
-        return good("daemon", "running");
+        return answering(config);
     }
     note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
+}
+
+/// A daemon that holds the lock, and what it says at its control socket.
+fn answering(config: &Config) -> Finding {
+    let socket = config.control_socket();
+    let mut answer = None;
+    let asked = control::ask_blocking(&socket, &Request::Progress, PATIENCE, |reply| answer = Some(reply));
+    let why = match (asked, answer) {
+        (Ok(()), Some(Reply::Progress { waits_for: Some(reason), .. })) => {
+            return bad("daemon", format!("running, but nothing is fetched: it waits for the store ({reason})"));
+        }
+        (Ok(()), Some(_)) => return good("daemon", "running, and answers at its control socket"),
+        (Ok(()), None) => "it hung up".to_owned(),
+        (Err(error), _) => error.to_string(),
+    };
+    let sentence = format!(
+        "running, but it does not answer at {} ({why}): its log says why; `systemctl restart pieme-daemon` helps",
+        socket.display()
+    );
+    bad("daemon", sentence)
 }
 
 fn store(config: &Config) -> Finding {
@@ -172,7 +200,7 @@ fn alerts(config: &Config) -> Option<Finding> {
 }
 
 fn tasks(config: &Config) -> Vec<Finding> {
-    let mut shelf = Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys());
+    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()

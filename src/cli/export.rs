@@ -15,7 +15,7 @@ use crate::export::{self, Choices, ExportError, Format, TableWriter, Writer};
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, reader, records, task_name};
+use super::{Complaint, Done, exit, nothing_of, out, reader, records, task_name};
 use place::{Place, Target};
 
 /// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite; what changed, as RSS or Atom
@@ -77,7 +77,7 @@ pub fn run(config: &Config, args: Args) -> Done {
     // Before the first byte: half a file for a name that was mistyped would help nobody.
     for task in &tasks {
         if store.published(task, 0, 0)?.is_none() {
-            return Err(Complaint::new(exit::FAILED, records::none_published(task)));
+            return Err(nothing_of(config, task, records::none_published(task)));
         }
     }
     let mut choices = Choices { texts: args.texts, raw: args.raw, several: false };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Complaint, Done, exit, out, read_page, settle};
+use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
 use crate::extract::{self, Extraction};
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
@@ -12,7 +12,8 @@ use crate::taskdir::TEMPLATE_FILE;
 
 /// Read the records of a page by a learned template
 ///
-/// Exits with 3 when the page no longer looks like the template (similarity below 0.7).
+/// Exits with 3 when the page no longer looks like the template (similarity below 0.7), with 1 when rows or values are missing
+/// since the page or the list is larger than can be read.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme extract --template template.json page2.html
@@ -53,8 +54,14 @@ fn extract(args: &Args) -> Done {
         }
         (None, None) => return Err(Complaint::new(exit::USAGE, "give --template or --library")),
     };
-    found.show(args.json);
-    Ok(if found.extraction.similarity < THRESHOLD { exit::NEEDS_PERSON } else { exit::DONE })
+    let limit = not_whole(&args.page, &page).or(found.extraction.limit.map(|limit| limit.to_string()));
+    let is_whole = limit.is_none();
+    found.show(args.json, limit);
+    Ok(match found.extraction.similarity {
+        similarity if similarity < THRESHOLD => exit::NEEDS_PERSON,
+        _ if is_whole => exit::DONE,
+        _ => exit::FAILED,
+    })
 }
 
 struct Found {
@@ -65,15 +72,19 @@ struct Found {
 }
 
 impl Found {
-    fn show(&self, as_json: bool) {
+    fn show(&self, as_json: bool, limit: Option<String>) {
         let (similarity, rows) = (self.extraction.similarity, self.extraction.table.rows.len());
         if as_json {
             let mut value = json!({ "similarity": similarity, "likeness": self.extraction.likeness, "rows": rows, "records": self.extraction.table.records() });
             if let Some(name) = &self.name {
                 value["template"] = json!(name);
             }
+            say_limit(&mut value, limit);
             out::json(&value);
         } else {
+            if let Some(limit) = limit {
+                out::say(format!("Not all rows can be read: {limit}."));
+            }
             let by = self.name.as_ref().map(|name| format!("{}: ", out::cell(name, 60))).unwrap_or_default();
             out::say(format!("{by}{rows} rows, similarity {similarity:.2}"));
             out::say(super::learn::preview(&self.extraction.visible(&self.template)));

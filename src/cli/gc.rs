@@ -8,7 +8,7 @@ use crate::daemon::lock::StateLock;
 use crate::daemon::scratch::Scratch;
 use crate::store::{Collected, Store};
 
-use super::{Complaint, Done, exit, out};
+use super::{Complaint, Done, exit, out, refusal};
 
 /// Remove what is not kept any longer
 #[derive(clap::Args)]
@@ -50,7 +50,7 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complain
     let (socket, request) = (config.control_socket(), Request::Collect { dry_run });
     let asked = control::ask(&socket, &request, |reply| match reply {
         Reply::Collected(collected) => end = Some(Ok(collected)),
-        Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
+        reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),
         Reply::Queued
         | Reply::Started { .. }
         | Reply::Trace(_)
@@ -68,7 +68,7 @@ async fn from_here(config: &Config, dry_run: bool) -> Result<Collected, Complain
     let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
     // Nothing is made where nothing is: a reader's error says so.
     drop(super::reader(config)?);
-    let _lock = StateLock::take(&config.lock()).map_err(|error| failed(&error))?;
+    let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     store.set_keep(gc::keep(config));
     if !dry_run {

@@ -14,6 +14,9 @@ use crate::study::StudyError;
 use crate::supervise::{self, Choice, Proposal, SuperviseError};
 use crate::taskdir::{self, TaskFolder};
 
+#[cfg(test)]
+pub use ask::NO_TERMINAL;
+pub use ask::asked;
 use ask::{Answer, ask};
 
 use super::resort::resort;
@@ -23,16 +26,16 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 /// Choose which list is yours and name its columns; then run the task
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme label                                      all tasks that wait for a person, worst first
-  pieme label hotels                               asks
-  pieme label hotels --yes                         takes the first candidate as it stands
-  pieme label hotels --pick 2 --names name,link,-  candidate 2; `-` leaves a column out
-  pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes   the list with these two records
-  pieme label hotels --label name='Hotel Adler' --label price=95 --yes     two columns, named
-  pieme label hotels --enclose 'Hotel Adler'       all blocks like the one around it
-  pieme label hotels --accept                      the rows that the last run kept aside are right
-  pieme label hotels --pick 2 --widen              candidate 2, each row one element wider
-  pieme label hotels --pick 1 --names name,price,price,-   one column for a field that has two places")]
+  pieme label                                      # all tasks that wait for a person, worst first
+  pieme label hotels                               # asks
+  pieme label hotels --yes                         # the first candidate as it stands
+  pieme label hotels --pick 2 --names name,link,-  # candidate 2; `-` leaves a column out
+  pieme label hotels --pick 1 --names name,price,price,-  # one column for a field with two places
+  pieme label hotels --pick 3 --widen              # candidate 3, each row one element wider
+  pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes  # the list with these two
+  pieme label hotels --label name='Hotel Adler' --label price=95 --yes    # two columns, named
+  pieme label hotels --enclose 'Hotel Adler'       # all blocks like the one around it
+  pieme label hotels --accept                      # the rows that were kept aside are right")]
 pub struct Args {
     /// The task; without one, all that wait for a person, worst first
     task: Option<String>,
@@ -60,7 +63,7 @@ pub struct Picked {
     /// Take this candidate without asking
     #[arg(long, value_name = "K")]
     pick: Option<usize>,
-    /// Names for the candidate's columns, in order, separated by commas; `-` leaves one out
+    /// Names for the columns that the candidate shows, in order, separated by commas; `-` leaves one out
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     names: Option<Vec<String>>,
     /// Ask nothing: the first candidate, with the names that are proposed
@@ -68,17 +71,23 @@ pub struct Picked {
     yes: bool,
 }
 
+impl Picked {
+    /// Is everything said, so that nobody is asked?
+    pub fn is_made(&self) -> bool {
+        self.pick.is_some() || self.names.is_some() || self.yes
+    }
+}
+
 /// Will a choice be made, be it by whoever is asked?
 pub fn can_choose(picked: &Picked) -> Result<(), Complaint> {
-    let is_made = picked.pick.is_some() || picked.names.is_some() || picked.yes;
-    if is_made { Ok(()) } else { ask::at_terminal() }
+    if picked.is_made() { Ok(()) } else { ask::at_terminal() }
 }
 
 impl From<SuperviseError> for Complaint {
     fn from(error: SuperviseError) -> Complaint {
         let code = match &error {
             SuperviseError::NoPage(_)
-            | SuperviseError::Study(StudyError::NoList(_))
+            | SuperviseError::Study(StudyError::NoList(_) | StudyError::NotWhole(_))
             | SuperviseError::Page(_)
             | SuperviseError::Store(_) => exit::FAILED,
             SuperviseError::Study(
@@ -115,7 +124,12 @@ pub fn run(config: &Config, args: Args) -> Done {
 /// As [`run`], of a task that was just made and is not to be run yet.
 pub fn choose(config: &Config, name: &TaskName, picked: Picked, help: &HelpArgs) -> Done {
     let folder = task_folder(config, name)?;
-    let mut proposal = supervise::propose(config, &folder, &help.said(picked.pick))?;
+    let mut proposal = supervise::propose(config, &folder, &help.said(picked.pick)).map_err(|error| match error {
+        SuperviseError::NoPage(_) => {
+            Complaint::new(exit::FAILED, "no task was made: the page is too large to be shown")
+        }
+        error => error.into(),
+    })?;
     match chosen(config, &mut proposal, &folder, picked)? {
         Some(choice) => accept(config, &folder, &proposal, &choice, true),
         None => rightly_empty(&folder),
@@ -131,7 +145,9 @@ fn chosen(
 ) -> Result<Option<Choice>, Complaint> {
     let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
-            Choice { pick: index(pick.unwrap_or(1))?, names: names.iter().map(|it| named(it)).collect(), seconds: None }
+            let pick = index(pick.unwrap_or(1))?;
+            let names = proposal.named(pick, names.iter().map(|it| named(it)).collect())?;
+            Choice { pick, names, seconds: None }
         }
         (Some(pick), None, _) => proposed(proposal, index(pick)?)?,
         (None, None, true) => proposed(proposal, 0)?,
@@ -208,16 +224,20 @@ fn as_json(proposal: &Proposal) -> serde_json::Value {
         .iter()
         .enumerate()
         .map(|(place, candidate)| {
-            serde_json::json!({
+            let names = proposal.names(place);
+            let mut it = serde_json::json!({
                 "rank": place + 1,
                 "method": candidate.method,
                 "score": candidate.score,
                 "rows": candidate.table.rows.len(),
                 "template": candidate.template.to_string(),
                 "columns": candidate.table.columns,
-                "names": proposal.names(place),
+                "shown": names.iter().flatten().collect::<Vec<_>>(),
+                "names": names,
                 "records": candidate.table.records(),
-            })
+            });
+            super::say_limit(&mut it, candidate.limit.map(|limit| limit.to_string()));
+            it
         })
         .collect();
     serde_json::json!({ "run": proposal.study.known.run, "url": proposal.study.known.page.url, "candidates": candidates })

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::candidates::side_by_side;
 use super::said::HelpArgs;
-use super::{Complaint, Done, exit, out, read_page, settle};
+use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
 use crate::extract::visible;
 use crate::induce::help::HelpError;
 use crate::induce::template::Template;
@@ -20,17 +20,17 @@ use crate::model::Table;
 /// Find the lists of a page, best first
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme learn hotels.html                           show the five likeliest lists
-  pieme learn hotels.html --pick 1 -o template.json take the first one
-  pieme learn page1.html page2.html --json          further pages of the same kind make it surer
-  pieme learn hotels.html --method cycles --rows 12 ask one teacher, for twelve rows
-  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'    two records of yours
-  pieme learn hotels.html --label name='Hotel Adler' --label price=95      values of one record, named
-  pieme learn hotels.html --enclose 'Hotel Adler'   the block around it, and all that are like it
-  pieme learn hotels.html --pick 2 --widen -o t.json                       candidate 2, each row one element wider
+  pieme learn hotels.html                              # the five likeliest lists
+  pieme learn hotels.html --pick 1 -o template.json    # take the first one
+  pieme learn page1.html page2.html --json             # further pages of the same kind help
+  pieme learn hotels.html --method cycles --rows 12    # one method, for twelve rows
+  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'  # two records of yours
+  pieme learn hotels.html --label name='Hotel Adler' --label price=95    # values of one record
+  pieme learn hotels.html --enclose 'Hotel Adler'      # the block around it, and all like it
+  pieme learn hotels.html --pick 3 --widen -o t.json   # each row one element wider
   pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href
-  pieme learn hotels.html --detail adler.html ida.html --json             pages of some of its records
-  pieme learn hotels.html --pick 1 -o list.json --detail adler.html ida.html --detail-out detail.json")]
+  pieme learn hotels.html --detail adler.html ida.html --json  # pages of some of its records
+  pieme learn hotels.html --pick 1 -o list.json --detail adler.html --detail-out detail.json")]
 pub struct Args {
     /// The page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
@@ -98,7 +98,12 @@ fn learn(args: &Args) -> Done {
         let candidates = induce::learn_with(&pages, &options, &said).map_err(misfit)?;
         write_picked(args, &candidates.iter().collect::<Vec<_>>())?;
         if args.json {
-            out::json(&as_json(&candidates));
+            let mut answer = as_json(&candidates);
+            say_limit(
+                &mut answer,
+                args.pages.first().zip(pages.first()).and_then(|(path, tree)| not_whole(path, tree)),
+            );
+            out::json(&answer);
         } else if args.pick.is_none() {
             show(&candidates);
         }
@@ -139,18 +144,27 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
         .iter()
         .enumerate()
         .map(|(i, it)| {
-            json!({
+            let mut one = json!({
                 "rank": i + 1,
                 "method": it.method,
                 "rows": it.table.rows.len(),
                 "score": it.score,
                 "template": it.template.to_string(),
                 "columns": it.table.columns,
+                "shown": shown(it),
                 "records": it.table.records(),
-            })
+            });
+            say_limit(&mut one, it.limit.map(|limit| limit.to_string()));
+            one
         })
         .collect();
     json!({ "candidates": list })
+}
+
+/// The columns that a person gets, in order.
+pub(super) fn shown(candidate: &Candidate) -> Vec<&str> {
+    let columns = candidate.template.columns().iter();
+    columns.filter(|column| !column.hidden).map(|column| column.name.as_str()).collect()
 }
 
 /// Rows of a candidate that a person sees, and columns.
@@ -161,6 +175,9 @@ const CELL_WIDTH: usize = 40;
 pub(super) fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
         out::say("No list on this page: nothing comes back at least twice with text in it.");
+    }
+    for (i, limit) in candidates.iter().enumerate().filter_map(|(i, it)| Some((i + 1, it.limit?))) {
+        out::say(format!("Not all of candidate {i} can be read: {limit}."));
     }
     if let Some(width) = out::terminal_width() {
         out::say(side_by_side(candidates, width));

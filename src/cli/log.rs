@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Config;
-use crate::model::{PageMeta, PastRun, RunId, TaskName, TraceLine};
+use crate::model::{PageMeta, PastRun, RunId, TaskName};
+use crate::show::trace::{self, TimedLine};
 use crate::show::verdict::{self, LOOKED_THROUGH};
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{Complaint, Done, exit, nothing_of, out, reader, task_name};
 
 /// What a task's latest runs did, step by step, newest last; and the pages that were kept of a run
 #[derive(clap::Args)]
@@ -21,6 +22,7 @@ use super::{Complaint, Done, exit, out, reader, task_name};
   pieme log hotels --page 1 -o page.html   one of them, as it came
   pieme log hotels --run 0198a… --pages    those of another run
 
+Each line begins with the seconds since the run's start: a wait is the time between two lines.
 Kept are the pages of the last good run and of the last ones that were not published, with the page that a run failed on.")]
 pub struct Args {
     task: String,
@@ -51,7 +53,7 @@ const MAX_UNPACKED: usize = 256 << 20;
 struct Entry {
     #[serde(flatten)]
     run: PastRun,
-    trace: Vec<TraceLine>,
+    trace: Vec<TimedLine>,
 }
 
 pub fn run(config: &Config, args: Args) -> Done {
@@ -70,20 +72,21 @@ pub fn run(config: &Config, args: Args) -> Done {
         None => store.past(&name, args.last)?,
     };
     for run in runs.into_iter().rev() {
-        entries.push(Entry { trace: store.traces(run.run)?, run });
+        entries.push(Entry { trace: trace::timed(store.traces(run.run)?, run.started_at), run });
     }
     if args.json {
         out::json(&json!({ "task": name, "runs": entries }));
         return Ok(exit::DONE);
     }
     if entries.is_empty() {
-        return Err(Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
+        return Err(nothing_of(config, &name, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
     }
     for entry in &entries {
         let verdict = &entry.run.verdict;
         out::say(format!("{}  run {}", entry.run.started_at.format("%Y-%m-%d %H:%M:%S UTC"), entry.run.run));
-        for line in &entry.trace {
-            out::say(format!("  {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 2_000)));
+        for TimedLine { line, .. } in &entry.trace {
+            let since = trace::since(entry.run.started_at, line.at);
+            out::say(format!("  {since:>9} {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 2_000)));
         }
         let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
         out::say(format!("  => {outcome} ({cause}), {} rows: {}\n", verdict.rows, out::cell(&verdict.sentence, 2_000)));

@@ -82,10 +82,11 @@ pub fn run(config: &Config, args: Args) -> Done {
 /// A store as it is typed: a path is one of the folder where we are.
 fn named(config: &Config, text: &str) -> Result<StoreAddress, Complaint> {
     let here = absolute(Path::new(".")).unwrap_or_default();
-    store::read(text, &here, &config.secrets).map_err(|error| {
+    let read = store::read(text, &here, &config.secrets).map_err(|error| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
         Complaint::new(exit::USAGE, format!("`{}`: {error}{hint}", shown(text)))
-    })
+    })?;
+    Ok(read.with_timeouts(config.postgres))
 }
 
 /// A password that somebody typed all the same is not said again.

@@ -41,6 +41,7 @@ mod test;
 mod validate;
 mod web;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -48,6 +49,8 @@ use clap::{Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
+use crate::daemon::control::Reply;
+use crate::daemon::lock::LockError;
 use crate::model::TaskName;
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
@@ -140,7 +143,7 @@ pub fn main() -> ExitCode {
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
         Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
-        Verb::Doctor(args) => with_config(config, |it| doctor::run(it, args)),
+        Verb::Doctor(args) => with_config(config, |it| doctor::run(it, config, args)),
         Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
         Verb::MigrateStore(args) => with_config(config, |it| migrate_store::run(it, args)),
         Verb::Learn(args) => learn::run(args),
@@ -183,6 +186,22 @@ impl From<StoreError> for Complaint {
     }
 }
 
+impl From<LockError> for Complaint {
+    fn from(error: LockError) -> Complaint {
+        let code = match &error {
+            LockError::Taken(_) => exit::TEMPORARY,
+            LockError::Io { .. } => exit::FAILED,
+        };
+        Complaint::new(code, error.to_string())
+    }
+}
+
+/// What a daemon that does not do it says; nothing where it does.
+fn refusal(reply: &Reply) -> Option<Complaint> {
+    let code = if matches!(reply, Reply::Busy { .. }) { exit::TEMPORARY } else { exit::FAILED };
+    reply.refusal().map(|sentence| Complaint::new(code, sentence))
+}
+
 impl From<crate::taskdir::Problem> for Complaint {
     fn from(problem: crate::taskdir::Problem) -> Complaint {
         Complaint::new(exit::CONFIG, problem.to_string())
@@ -190,8 +209,18 @@ impl From<crate::taskdir::Problem> for Complaint {
 }
 
 fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
+    if io::stderr().is_terminal() {
+        note_two_configs(path);
+    }
     let done = Config::find(path).map_err(Complaint::from).and_then(|config| verb(&config));
     settle(done)
+}
+
+/// Says which configuration is used where two could be meant.
+fn note_two_configs(path: Option<&Path>) {
+    if let Some(note) = Config::passed_over(path) {
+        out::note(format!("pieme: {note}"));
+    }
 }
 
 fn settle(done: Done) -> u8 {
@@ -212,7 +241,15 @@ fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, Complaint
     if !dir.is_dir() {
         return Err(Complaint::new(exit::USAGE, no_such_task(config, name)));
     }
-    Ok(crate::taskdir::read(&dir)?)
+    Ok(crate::taskdir::read_with_channels(&dir, &config.channels())?)
+}
+
+/// There is nothing of a task: it has not got so far, or there is no such task.
+fn nothing_of(config: &Config, name: &TaskName, sentence: String) -> Complaint {
+    match config.tasks.join(name.as_str()).is_dir() {
+        true => Complaint::new(exit::FAILED, sentence),
+        false => Complaint::new(exit::USAGE, no_such_task(config, name)),
+    }
 }
 
 fn no_such_task(config: &Config, name: &TaskName) -> String {
@@ -235,9 +272,26 @@ fn reader(config: &Config) -> Result<Store, Complaint> {
     Ok(Store::open_reader(&config.store)?)
 }
 
-/// Reads a page from a file.
+/// Reads a page from a file. One that is not read whole is said to be.
 fn read_page(path: &Path) -> Result<Tree, Complaint> {
-    Ok(Tree::parse(&charset::decode(&read_bytes(path)?, None).text))
+    let tree = Tree::parse(&charset::decode(&read_bytes(path)?, None).text);
+    if let Some(sentence) = not_whole(path, &tree) {
+        out::note(format!("pieme: {sentence}"));
+    }
+    Ok(tree)
+}
+
+/// Why rows of a page may be missing or wrong.
+fn not_whole(path: &Path, tree: &Tree) -> Option<String> {
+    let bytes = || std::fs::metadata(path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
+    tree.cut.map(|cut| cut.sentence(&path.display().to_string(), bytes()))
+}
+
+/// Says in a JSON answer why rows or values are missing; nothing where none are.
+fn say_limit(answer: &mut serde_json::Value, limit: Option<String>) {
+    if let Some(sentence) = limit {
+        answer["limit"] = serde_json::Value::String(sentence);
+    }
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Complaint> {

@@ -10,7 +10,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, task_name};
+use super::{Complaint, Done, exit, out, refusal, task_name};
 
 /// Leave tasks alone until `pieme resume`; a run under way goes on
 #[derive(clap::Args)]
@@ -69,14 +69,8 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
         let mut answer = Err(silent(&"it hung up"));
         let asked = control::ask_blocking(&socket, &request, PATIENCE, |reply| {
             answer = match reply {
-                Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
                 Reply::Done => Ok(()),
-                Reply::Queued
-                | Reply::Started { .. }
-                | Reply::Trace(_)
-                | Reply::Ended(_)
-                | Reply::Collected(_)
-                | Reply::Progress { .. } => Err(silent(&"it answers something else")),
+                reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
             };
         });
         asked.map_err(|error| silent(&error))?;
@@ -88,7 +82,7 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
 fn from_here(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Complaint> {
     let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
     std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
-    let _lock = StateLock::take(&config.lock()).map_err(|error| Complaint::new(exit::TEMPORARY, error.to_string()))?;
+    let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     for name in names {
         // One that no daemon has seen yet; a folder that cannot be read can be paused all the same.

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::model::TaskName;
 use crate::show::values;
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{Done, exit, nothing_of, out, reader, task_name};
 
 /// The published rows of a task
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub fn run(config: &Config, args: Args) -> Done {
         (store.published(&name, limit, 0)?, none_published(&name))
     };
     let Some(published) = rows else {
-        return Err(Complaint::new(exit::FAILED, sentence));
+        return Err(nothing_of(config, &name, sentence));
     };
     if args.json {
         out::json(&values::document(&name, &published));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::extract::read_template;
 use super::learn::{as_json, show, write};
-use super::{Complaint, Done, exit, out, read_page, settle};
+use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
 use crate::induce::repair::repair;
 use crate::model::{Row, Table};
 
@@ -45,7 +45,8 @@ pub fn run(args: Args) -> u8 {
 fn mend(args: &Args) -> Done {
     let template = read_template(&args.template)?;
     let good = read_records(&args.records)?;
-    let candidates = repair(&template, &good, &read_page(&args.page)?);
+    let page = read_page(&args.page)?;
+    let candidates = repair(&template, &good, &page);
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
         let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
             Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
@@ -58,7 +59,9 @@ fn mend(args: &Args) -> Done {
         );
     }
     if args.json {
-        out::json(&as_json(&candidates));
+        let mut answer = as_json(&candidates);
+        say_limit(&mut answer, not_whole(&args.page, &page));
+        out::json(&answer);
     } else {
         show(&candidates);
     }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use serde_json::json;
 
-use super::{Complaint, Done, exit, extract::read_template, out, read_bytes, settle};
+use super::{Complaint, Done, exit, extract::read_template, not_whole, out, read_bytes, settle};
 use crate::extract;
 use crate::induce;
 use crate::induce::template::Template;
 use crate::judge::{self, Learning, Seen, Tally};
 use crate::model::task::Expect;
-use crate::model::{Figures, PastRun, RunId, Verdict};
+use crate::model::{Failure, Figures, PastRun, RunId, Verdict};
 use crate::page::{Tree, charset, signs};
 
 /// Judge saved pages in order, as if each were the next run
@@ -42,7 +42,10 @@ fn replay(args: &Args) -> Done {
     let mut past: Vec<PastRun> = Vec::new();
     let mut all_good = true;
     for path in &args.pages {
-        let verdict = judge::verdict(&Expect::default(), &[], &seen(&template, path, &past)?, &past);
+        let verdict = match seen(&template, path, &past)? {
+            Ok(seen) => judge::verdict(&Expect::default(), &[], &seen, &past),
+            Err(limit) => Verdict::failed(Failure::Limit, limit),
+        };
         show(path, &verdict, args.json);
         all_good &= verdict.outcome.is_published();
         let now = Utc::now();
@@ -51,17 +54,21 @@ fn replay(args: &Args) -> Done {
     Ok(if all_good { exit::DONE } else { exit::FAILED })
 }
 
-/// What a run would see that fetched just this page.
-fn seen(template: &Template, path: &Path, past: &[PastRun]) -> Result<Seen, Complaint> {
+/// What a run would see that fetched just this page, or the limit at which it would fail.
+fn seen(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<Seen, String>, Complaint> {
     let body = read_bytes(path)?;
     let tree = Tree::parse(&charset::decode(&body, None).text);
     let extraction = extract::records(template, &tree);
+    let limit = extraction.limit.map(|limit| format!("{}: {limit}", path.display()));
+    if let Some(sentence) = not_whole(path, &tree).or(limit) {
+        return Ok(Err(sentence));
+    }
     let mut tally = Tally::sketching(judge::sketch(&[], past));
     tally.name(extraction.table.columns.iter().cloned().zip(extract::shown_texts(template)));
     let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.iter().for_each(|row| tally.add(&row.cells));
     let likeness = Some(extraction.likeness);
-    Ok(Seen {
+    Ok(Ok(Seen {
         pages: 1,
         rows: rows.len() as u64,
         similarity: Some(extraction.similarity),
@@ -74,7 +81,7 @@ fn seen(template: &Template, path: &Path, past: &[PastRun]) -> Result<Seen, Comp
             ..Figures::default()
         },
         learning: Learning::Confirmed,
-    })
+    }))
 }
 
 fn show(path: &Path, verdict: &Verdict, as_json: bool) {

@@ -11,15 +11,17 @@ use crate::daemon::lock::StateLock;
 use crate::model::{TaskName, Verdict};
 use crate::store::{Resort, Store, StoreError};
 
-use super::{Complaint, exit, out};
+use super::{Complaint, exit, out, refusal};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// One that hangs does not even say how far its runs are.
+const IS_THERE: Duration = Duration::from_secs(5);
 
 /// The verdict of the run that this made; none where there are no such rows, and for dropping.
 pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<Verdict>, Complaint> {
     if !StateLock::is_taken(&config.lock()) {
-        let _lock = StateLock::take(&config.lock()).map_err(|it| Complaint::new(exit::TEMPORARY, it.to_string()))?;
+        let _lock = StateLock::take(&config.lock())?;
         let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
         let key = folder.map(|it| it.task.data.key).unwrap_or_default();
         let mut store = Store::open(&config.store)?;
@@ -31,15 +33,14 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };
+    let is_there = control::ask_blocking(&socket, &Request::Progress, IS_THERE, drop);
+    is_there.map_err(|error| silent(&error))?;
     let mut answer = Err(silent(&"it hung up"));
     control::ask_blocking(&socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {
             Reply::Ended(verdict) => Ok(Some(verdict)),
             Reply::Done => Ok(None),
-            Reply::Refused { sentence } => Err(Complaint::new(exit::FAILED, sentence)),
-            Reply::Queued | Reply::Started { .. } | Reply::Trace(_) | Reply::Collected(_) | Reply::Progress { .. } => {
-                Err(silent(&"it answers something else"))
-            }
+            reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
         };
     })
     .map_err(|error| silent(&error))?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
@@ -20,9 +21,10 @@ use crate::daemon::spawn::Spawner;
 use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
+use crate::taskdir::TaskFolder;
 
 use super::resort::not_indexed;
-use super::{Complaint, Done, exit, out, task_folder, task_name};
+use super::{Complaint, Done, exit, out, refusal, task_folder, task_name};
 
 /// A run that is over is written down within this.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,16 +56,28 @@ pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
     format!("{name}: {outcome} ({cause}), {} rows{similarity}: {}", verdict.rows, out::cell(&verdict.sentence, 2_000))
 }
 
-/// Runs the task and shows its trace on stderr while it goes.
+/// Runs the task and shows its trace on stderr while it goes. Mistakes in its folder end it here, daemon or not: a
+/// daemon would run the version before them.
 pub fn now(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let folder = task_folder(config, name)?;
+    if StateLock::is_taken(&config.lock()) {
+        runtime()?.block_on(by_daemon(config, name))
+    } else {
+        here(config, folder)
+    }
+}
+
+/// Runs a folder from here, as it is given.
+pub fn here(config: &Config, folder: TaskFolder) -> Result<Verdict, Complaint> {
+    runtime()?.block_on(from_here(config, folder))
+}
+
+fn runtime() -> Result<Runtime, Complaint> {
+    tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
-    runtime.block_on(async {
-        if StateLock::is_taken(&config.lock()) { by_daemon(config, name).await } else { from_here(config, name).await }
-    })
+        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))
 }
 
 async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
@@ -73,7 +87,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         Reply::Queued | Reply::Started { .. } | Reply::Collected(_) | Reply::Done | Reply::Progress { .. } => {}
         Reply::Trace(line) => show(&line),
         Reply::Ended(verdict) => end = Some(Ok(verdict)),
-        Reply::Refused { sentence } => end = Some(Err(Complaint::new(exit::FAILED, sentence))),
+        reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),
     });
     asked.await.map_err(|error| {
         Complaint::new(
@@ -84,11 +98,11 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     end.unwrap_or_else(|| Err(Complaint::new(exit::TEMPORARY, "the daemon ended before the run did")))
 }
 
-async fn from_here(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
-    let folder = task_folder(config, name)?;
+async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, Complaint> {
+    let name = &folder.name.clone();
     let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
     std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
-    let _lock = StateLock::take(&config.lock()).map_err(|error| failed(&error))?;
+    let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     store.set_keep(gc::keep(config));
     store.interrupted(Utc::now())?;

@@ -37,13 +37,16 @@ pub fn main() -> ExitCode {
 fn run(args: Args) -> Done {
     let config = Config::find(args.config.as_deref())?;
     log::start(config.log.format).map_err(|error| Complaint::new(exit::FAILED, format!("the log: {error}")))?;
+    if let Some(note) = Config::passed_over(args.config.as_deref()) {
+        tracing::warn!("{note}");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     runtime.block_on(daemon::run(config, PathBuf::from(ITSELF), web::open)).map_err(|error| {
         let code = match &error {
-            DaemonError::Lock(_) => exit::TEMPORARY,
+            DaemonError::Lock(_) | DaemonError::Moved(_) => exit::TEMPORARY,
             DaemonError::Store(error) if error.is_passing() => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,
         };

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
 use crate::show::{Line, lines};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 use super::{Complaint, Done, exit, out, settle, task_name};
 
@@ -32,6 +32,7 @@ Examples:
   0 OK        ok, changed, running; also queued, never, paused, and empty where the page says that there is nothing
   1 WARNING   overdue, empty (unexpected), needs-label of a task that is new or published all the same
   2 CRITICAL  crash, config, login, blocked, failed, quarantined, needs-label of a task whose published rows grow old;
+              a run long past its limits.timeout (crash);
               and the daemon is not running, whatever the tasks' states: nothing is fetched
   3 UNKNOWN   the configuration or the store cannot be read, no daemon ever ran, or there is no such task";
 
@@ -72,17 +73,22 @@ const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
 
 /// What was asked for, looked at once.
 struct Look {
+    /// Opened once: where there are ten thousand tasks, that takes longer than reading them. None: no daemon ever ran.
+    store: Option<Store>,
     daemon_runs: bool,
+    /// Why it runs nothing: its store is not there.
+    waits_for: Option<String>,
     lines: Vec<Line>,
     /// The task that was asked for by name.
     only: Option<TaskName>,
 }
 
-pub fn run(config: Option<&Path>, args: Args) -> u8 {
-    let config = Config::find(config).map_err(Complaint::from);
+pub fn run(path: Option<&Path>, args: Args) -> u8 {
+    let config = Config::find(path).map_err(Complaint::from);
     if args.check {
         return check::settle(config.and_then(|config| check::check(&config, &args)));
     }
+    super::note_two_configs(path);
     settle(config.and_then(|config| match args.watch {
         Some(seconds) => watch::watch(&config, &args, seconds),
         None => show(&config, &args).map(|shown| {
@@ -103,37 +109,47 @@ struct Shown {
 fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     let look = look(config, args)?;
     if args.json {
-        let undelivered = undelivered(config)?;
-        let document =
-            serde_json::json!({ "daemon": look.daemon_runs, "undelivered_alerts": undelivered, "tasks": look.lines });
+        let undelivered = undelivered(&look)?;
+        let document = serde_json::json!({
+            "daemon": look.daemon_runs,
+            "waits_for": look.waits_for,
+            "undelivered_alerts": undelivered,
+            "tasks": look.lines,
+        });
         return Ok(Shown { text: document.to_string(), note: None });
     }
     let styled = out::is_styled(args.color);
     let text = match (&look.only, &look.lines[..]) {
-        (Some(_), [line]) => full::text(config, line, styled)?,
+        (Some(_), [line]) => full::text(look.store.as_ref(), line, styled)?,
         (_, []) if args.state.is_empty() && args.tag.is_empty() => no_tasks(config),
         (_, []) => "No task is so.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
-    let unheard = match undelivered(config)? {
+    let unheard = match undelivered(&look)? {
         0 => None,
         1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
         many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
     };
-    let notes: Vec<String> = (!look.daemon_runs).then(|| daemon_is_down(config)).into_iter().chain(unheard).collect();
+    let waits =
+        look.waits_for.map(|reason| format!("The daemon waits for the store, and nothing is fetched: {reason}"));
+    let down = (!look.daemon_runs).then(|| daemon_is_down(config));
+    let notes: Vec<String> = down.into_iter().chain(waits).chain(unheard).collect();
     Ok(Shown { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
 }
 
 /// Alerts that did not arrive, of a week at most where they were given up.
-fn undelivered(config: &Config) -> Result<u64, Complaint> {
-    let store = Store::open_reader_if_any(&config.store)?;
-    Ok(store.map_or(Ok(0), |store| store.letters_in_trouble(Utc::now() - GIVEN_UP_LATELY))?)
+fn undelivered(look: &Look) -> Result<u64, Complaint> {
+    let since = Utc::now() - GIVEN_UP_LATELY;
+    Ok(look.store.as_ref().map_or(Ok(0), |store| store.letters_in_trouble(since))?)
 }
 
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let daemon_runs = StateLock::is_taken(&config.lock());
-    let mut lines = lines::all(config, daemon_runs, !args.tag.is_empty(), Utc::now())?;
+    let unread = |error| unread(config, daemon_runs, error);
+    let store = Store::open_reader_if_any(&config.store).map_err(unread)?;
+    let found = lines::all_with_wait(config, store.as_ref(), daemon_runs, !args.tag.is_empty(), Utc::now());
+    let (mut lines, waits_for) = found.map_err(unread)?;
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
@@ -144,7 +160,17 @@ fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
         let has_tag = line.tags.iter().flatten().any(|tag| args.tag.contains(tag));
         (args.tag.is_empty() || has_tag) && (args.state.is_empty() || args.state.contains(&line.state))
     });
-    Ok(Look { daemon_runs, lines, only })
+    Ok(Look { store, daemon_runs, waits_for, lines, only })
+}
+
+/// A store that cannot be read, and what its daemon does about it.
+fn unread(config: &Config, daemon_runs: bool, error: StoreError) -> Complaint {
+    let waits = daemon_runs && lines::waits_for(config).is_some();
+    let complaint = Complaint::from(error);
+    if !waits {
+        return complaint;
+    }
+    Complaint { sentence: format!("{}; the daemon is running and waits for it", complaint.sentence), ..complaint }
 }
 
 fn no_tasks(config: &Config) -> String {
@@ -163,18 +189,22 @@ fn daemon_is_down(config: &Config) -> String {
 
 /// The table as text, for `pieme demo`.
 pub fn table(config: &Config) -> Result<String, Complaint> {
-    let lines = lines::all(config, true, false, Utc::now())?;
+    let lines = lines_now(config)?;
     Ok(table::text(&lines, Utc::now(), out::is_styled(ColorChoice::Auto)))
+}
+
+fn lines_now(config: &Config) -> Result<Vec<Line>, StoreError> {
+    let store = Store::open_reader_if_any(&config.store)?;
+    lines::all(config, store.as_ref(), true, false, Utc::now())
 }
 
 /// Every task with its state, for `pieme demo`. A run under way is no news.
 pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, Complaint> {
-    let lines = lines::all(config, true, false, Utc::now())?;
+    let lines = lines_now(config)?;
     Ok(lines.into_iter().filter(|line| line.state != State::Running).map(|line| (line.task, line.state)).collect())
 }
 
 /// At least so many tasks have ended a run.
 pub fn all_have_run(config: &Config, tasks: usize) -> bool {
-    lines::all(config, true, false, Utc::now())
-        .is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
+    lines_now(config).is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
 }

@@ -72,6 +72,9 @@ struct Compared {
     difference: Difference,
     /// The rows of now are the expected ones from now on.
     updated: bool,
+    /// Why not all rows of the page can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
 }
 
 pub fn run(config: &Config, args: Args) -> Done {
@@ -163,7 +166,9 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
     found.rows.retain(|row| row.cells.iter().any(Option::is_some));
     let difference = compare(&sample.expected, &found);
     let (similarity, wanted) = (extraction.similarity, folder.task.expect.similarity);
-    let same = difference.is_none() && similarity >= wanted;
+    let cut = page.cut.map(|cut| cut.sentence(&format!("sample {}", sample.index), sample.body.len()));
+    let limit = cut.or(extraction.limit.map(|limit| limit.to_string()));
+    let same = difference.is_none() && similarity >= wanted && limit.is_none();
     let mut compared = Compared {
         sample: sample.index,
         same,
@@ -173,9 +178,15 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
         expected_rows: sample.expected.rows.len(),
         difference,
         updated: false,
+        limit,
     };
     // A page that is no longer read at all is nothing to expect.
-    if update && !compared.difference.is_none() && similarity >= wanted && !found.rows.is_empty() {
+    if update
+        && compared.limit.is_none()
+        && !compared.difference.is_none()
+        && similarity >= wanted
+        && !found.rows.is_empty()
+    {
         expect(&folder.dir, sample, &found)?;
         compared.updated = true;
     }

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::model::TaskName;
-use crate::taskdir::{Problem, Shelf};
+use crate::taskdir::{self, Problem, Shelf};
 
 use super::{Complaint, Done, exit, out, task_name};
 
@@ -23,19 +22,27 @@ pub struct Args {
 struct Finding {
     task: String,
     ok: bool,
+    /// The first mistake, under keys of its own.
     #[serde(flatten)]
-    problem: Option<Problem>,
+    first: Option<Problem>,
+    /// All of them, in the order of files and lines.
+    problems: Vec<Problem>,
     notes: Vec<String>,
 }
 
 pub fn run(config: &Config, args: Args) -> Done {
     let only = args.task.as_deref().map(task_name).transpose()?;
-    let mut shelf = Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys());
+    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let findings: Vec<Finding> = shelf
         .iter()
         .filter(|(name, _)| only.as_ref().is_none_or(|only| *name == only))
-        .map(|(name, entry)| finding(name, entry.problem.clone(), entry.good.as_ref().map(|it| it.notes.clone())))
+        .map(|(name, entry)| {
+            let mut problems = entry.problem.clone().map(Problem::each).unwrap_or_default();
+            problems.extend(taskdir::check_labels(&config.tasks.join(name.as_str())));
+            let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();
+            finding(name.to_string(), problems, notes)
+        })
         .chain(shelf.strays().iter().filter(|_| only.is_none()).map(refused))
         .collect();
     if let (Some(name), true) = (&only, findings.is_empty()) {
@@ -53,19 +60,24 @@ pub fn run(config: &Config, args: Args) -> Done {
     Ok(if sound { exit::DONE } else { exit::CONFIG })
 }
 
-fn finding(name: &TaskName, problem: Option<Problem>, notes: Option<Vec<String>>) -> Finding {
-    Finding { task: name.to_string(), ok: problem.is_none(), problem, notes: notes.unwrap_or_default() }
+fn finding(task: String, problems: Vec<Problem>, notes: Vec<String>) -> Finding {
+    Finding { task, ok: problems.is_empty(), first: problems.first().cloned(), problems, notes }
 }
 
 fn refused(problem: &Problem) -> Finding {
     let task = problem.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    Finding { task, ok: false, problem: Some(problem.clone()), notes: Vec::new() }
+    finding(task, vec![problem.clone()], Vec::new())
 }
 
 fn print(finding: &Finding) {
-    match &finding.problem {
-        Some(problem) => out::say(format!("{}: not sound\n{problem}\n", out::cell(&finding.task, 80))),
-        None => out::say(format!("{}: sound", finding.task)),
+    let task = out::cell(&finding.task, 80);
+    match finding.problems.len() {
+        0 => out::say(format!("{task}: sound")),
+        1 => out::say(format!("{task}: not sound")),
+        many => out::say(format!("{task}: not sound, {many} mistakes")),
+    }
+    for problem in &finding.problems {
+        out::say(format!("{problem}\n"));
     }
     for note in &finding.notes {
         out::say(format!("  note: {note}"));

@@ -31,6 +31,13 @@ pub enum SecretError {
     Missing { name: String, file: PathBuf },
 }
 
+impl SecretError {
+    /// The secret may be there: we have no descriptor or no memory left to read it.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, SecretError::File { source, .. } if source.is_shortage())
+    }
+}
+
 /// All of these secrets, or the first that cannot be had.
 pub fn gather(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, SecretError> {
     let missing = |name: &String| SecretError::Missing { name: name.clone(), file: config.secrets.join(name) };

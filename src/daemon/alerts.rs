@@ -1,6 +1,7 @@
 //! What is worth telling. Nothing of this is decided when a run ends: it follows from how a task stands in the store and from
 //! what was told, so that a `kill -9` at any point neither loses an alert nor repeats one.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -13,6 +14,7 @@ use crate::model::{PastRun, TaskName};
 use crate::store::{Outgoing, Store, StoreError, TaskRow, Told, Watched, Which};
 use crate::taskdir::Change;
 
+use super::overtime::must_end_by;
 use super::service::Service;
 
 /// Runs that are looked at to count failures in a row; more of them say no more.
@@ -27,7 +29,8 @@ impl Service {
         let (keeper, courier, config) = (self.runner.keeper.clone(), self.courier.clone(), Arc::clone(&self.config));
         let since = self.started_at;
         tokio::spawn(async move {
-            match keeper.ask(move |store| look(store, &config.alert, &which, since, Utc::now())).await {
+            match keeper.ask(move |store| look(store, (&config.alert, &config.tasks), &which, since, Utc::now())).await
+            {
                 Ok(0) => {}
                 Ok(_) => courier.wake(),
                 // It is looked at again with the next run, and every half minute.
@@ -67,7 +70,7 @@ impl Service {
 /// `started_at` nobody could start: it is overdue only when there was time for it since.
 fn look(
     store: &mut Store,
-    settings: &Settings,
+    (settings, tasks): (&Settings, &Path),
     which: &Which,
     started_at: DateTime<Utc>,
     now: DateTime<Utc>,
@@ -76,7 +79,7 @@ fn look(
     for Watched { row, wanted, said } in store.watched(which)? {
         // What cannot be read was written by a later version: told again rather than never.
         let before: Said = serde_json::from_str(&said).unwrap_or_default();
-        let (notice, after) = decide(store, &wanted, look_of(&row, started_at), &before, now)?;
+        let (notice, after) = decide(store, &wanted, look_of(tasks, &row, started_at), &before, now)?;
         if notice.is_none() && after == before {
             continue;
         }
@@ -122,7 +125,7 @@ fn with_figures(store: &Store, look: &mut Look, said: &Said) -> Result<(), Store
     Ok(())
 }
 
-fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {
+fn look_of(tasks: &Path, row: &TaskRow, started_at: DateTime<Utc>) -> Look {
     Look {
         task: row.name.clone(),
         title: row.title.clone(),
@@ -132,6 +135,7 @@ fn look_of(row: &TaskRow, started_at: DateTime<Utc>) -> Look {
             last_run: row.last_run.clone(),
             published_before: row.previous_rows.is_some(),
             running: false,
+            must_end_by: must_end_by(tasks, row),
             next_due: row.next_due.map(|due| due.max(started_at)),
         },
         due: row.next_due,
@@ -170,7 +174,7 @@ mod tests {
     }
 
     fn told(store: &mut Store, which: Which, started_at: DateTime<Utc>, now: DateTime<Utc>) -> usize {
-        look(store, &Settings::default(), &which, started_at, now).expect("a look")
+        look(store, (&Settings::default(), Path::new("tasks")), &which, started_at, now).expect("a look")
     }
 
     fn run(store: &mut Store, task: &TaskName, verdict: &Verdict, now: DateTime<Utc>) {

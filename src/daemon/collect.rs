@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{RunId, TaskName, TraceLine, Verdict};
+use crate::model::{Failure, RunId, TaskName, TraceLine, Verdict};
 use crate::store::StoreError;
 use crate::wire::{self, MAX_MESSAGES, Message, WireError};
 
@@ -44,6 +44,16 @@ pub enum CollectError {
     Flood,
     #[error("{0}")]
     Store(#[from] StoreError),
+}
+
+impl CollectError {
+    /// What the run's end is called.
+    pub fn cause(&self) -> Failure {
+        match self {
+            CollectError::Store(StoreError::TooManyColumns(_)) => Failure::Limit,
+            CollectError::Wire(_) | CollectError::Flood | CollectError::Store(_) => Failure::Internal,
+        }
+    }
 }
 
 /// Who listens in while the run goes: a person at a terminal.

@@ -1,44 +1,183 @@
-//! Connections that strangers open to us: so many at a time, and none for longer than it is of use.
+//! Connections that strangers open to us: so many at a time, and none for longer than it is of use. A listener lives as long as
+//! the daemon does: a failed `accept` is waited out, and whoever asks for the daemon's health hears of it.
 
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use crate::model::shortage;
 
 /// A connection on which nothing was answered for so long is slow, or forgotten; who needs it opens another.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Until a failed `accept` is tried again: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// All listeners of the daemon, and what is wrong with each.
+#[derive(Clone, Default)]
+pub struct Listeners(Arc<Mutex<BTreeMap<&'static str, Option<String>>>>);
+
+impl Listeners {
+    /// A listener that takes connections from now on; one of the same name before it is forgotten.
+    pub fn enter(&self, name: &'static str) -> Listening {
+        self.lock().insert(name, None);
+        Listening { listeners: self.clone(), name, is_failing: false }
+    }
+
+    /// Each by its name, with what is wrong with it.
+    pub fn all(&self) -> Vec<(&'static str, Option<String>)> {
+        self.lock().iter().map(|(name, trouble)| (*name, trouble.clone())).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Option<String>>> {
+        // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One listener's entry among all. Dropped, it says that the listener has ended, which none does before the daemon.
+pub struct Listening {
+    listeners: Listeners,
+    name: &'static str,
+    is_failing: bool,
+}
+
+impl Listening {
+    /// Whether its place could be had; whoever tries again and again says so in the log.
+    pub fn is_open(&mut self, opened: Result<(), &io::Error>) {
+        self.listeners.lock().insert(self.name, opened.err().map(shortage::in_words));
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        let why = shortage::in_words(error);
+        if !self.is_failing {
+            tracing::error!("accept failed at the {} listener: {why}; tried again until it works", self.name);
+        }
+        self.is_failing = true;
+        self.listeners.lock().insert(self.name, Some(why));
+    }
+
+    fn works(&mut self) {
+        if self.is_failing {
+            tracing::info!("the {} listener takes connections again", self.name);
+            self.is_failing = false;
+            self.listeners.lock().insert(self.name, None);
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.listeners.lock().insert(self.name, Some("it has ended; restart the daemon".to_owned()));
+    }
+}
+
+/// A socket that can be connected to.
+pub trait Socket: Send + Sync + 'static {
+    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Addr: Send;
+
+    fn take(&self) -> impl Future<Output = io::Result<(Self::Io, Self::Addr)>> + Send;
+
+    fn address(&self) -> io::Result<Self::Addr>;
+}
+
+impl Socket for TcpListener {
+    type Io = TcpStream;
+    type Addr = std::net::SocketAddr;
+
+    async fn take(&self) -> io::Result<(TcpStream, Self::Addr)> {
+        self.accept().await
+    }
+
+    fn address(&self) -> io::Result<Self::Addr> {
+        self.local_addr()
+    }
+}
+
+impl Socket for UnixListener {
+    type Io = UnixStream;
+    type Addr = tokio::net::unix::SocketAddr;
+
+    async fn take(&self) -> io::Result<(UnixStream, Self::Addr)> {
+        self.accept().await
+    }
+
+    fn address(&self) -> io::Result<Self::Addr> {
+        self.local_addr()
+    }
+}
 
 /// Takes a connection only when there is room for it; whoever comes later waits.
 pub struct Few<L> {
     listener: L,
+    listening: Listening,
     room: Arc<Semaphore>,
 }
 
-impl<L> Few<L> {
-    pub fn new(listener: L, most: usize) -> Few<L> {
-        Few { listener, room: Arc::new(Semaphore::new(most)) }
+impl<L: Socket> Few<L> {
+    pub fn new(listener: L, most: usize, listening: Listening) -> Few<L> {
+        Few { listener, listening, room: Arc::new(Semaphore::new(most)) }
+    }
+
+    /// The next connection, and the room that it takes until that is dropped.
+    pub async fn next(&mut self) -> (L::Io, L::Addr, OwnedSemaphorePermit) {
+        let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let taken = match self.listening.is_failing {
+                false => self.listener.take().await,
+                true => match timeout(pause, self.listener.take()).await {
+                    Ok(taken) => taken,
+                    // Nobody comes, and nothing fails: without a descriptor it would.
+                    Err(_) => {
+                        self.listening.works();
+                        continue;
+                    }
+                },
+            };
+            match taken {
+                Ok((stream, address)) => {
+                    self.listening.works();
+                    return (stream, address, permit);
+                }
+                // It was the other side's, and is gone.
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) => {
+                    self.listening.failed(&error);
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
     }
 }
 
-impl<L: Listener> Listener for Few<L> {
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+impl<L: Socket> axum::serve::Listener for Few<L> {
     type Io = Brief<L::Io>;
     type Addr = L::Addr;
 
     async fn accept(&mut self) -> (Brief<L::Io>, L::Addr) {
-        let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
-        // Waits by itself when no descriptors are left: later there may be.
-        let (stream, address) = self.listener.accept().await;
+        let (stream, address, permit) = self.next().await;
         (Brief { stream, until: Box::pin(sleep(LONGEST)), _permit: permit }, address)
     }
 
     fn local_addr(&self) -> io::Result<L::Addr> {
-        self.listener.local_addr()
+        self.listener.address()
     }
 }
 
@@ -115,5 +254,47 @@ mod tests {
         theirs.write_all(b"late").await.expect("some bytes");
         assert_eq!(ours.read_exact(&mut buffer).await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
         assert_eq!(ours.write_all(b"x").await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
+    }
+
+    /// Fails as often as it is told to, then nobody comes.
+    struct Short(Mutex<usize>);
+
+    impl Socket for Short {
+        type Io = tokio::io::DuplexStream;
+        type Addr = ();
+
+        async fn take(&self) -> io::Result<(Self::Io, ())> {
+            let left = {
+                let mut left = self.0.lock().expect("nobody panics");
+                *left = left.saturating_sub(1);
+                *left
+            };
+            match left {
+                0 => std::future::pending().await,
+                _ => Err(nix::errno::Errno::EMFILE.into()),
+            }
+        }
+
+        fn address(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_without_descriptors_is_noticed_until_it_has_some_and_when_it_ends() {
+        let listeners = Listeners::default();
+        let mut few = Few::new(Short(Mutex::new(4)), 1, listeners.enter("control"));
+        assert_eq!(listeners.all(), [("control", None)]);
+        let going = tokio::spawn(async move { few.next().await });
+        while listeners.all()[0].1.is_none() {
+            tokio::task::yield_now().await;
+        }
+        assert!(listeners.all()[0].1.as_ref().is_some_and(|it| it.contains("LimitNOFILE")), "{:?}", listeners.all());
+        while listeners.all()[0].1.is_some() {
+            sleep(FIRST_PAUSE).await;
+        }
+        going.abort();
+        assert!(going.await.is_err());
+        assert!(listeners.all()[0].1.as_ref().is_some_and(|it| it.contains("ended")), "{:?}", listeners.all());
     }
 }

@@ -7,21 +7,35 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Interest};
+use tokio::net::unix::{ReadHalf, WriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
-use crate::store::{Collected, Resort};
+use crate::store::{Collected, Resort, StoreError};
 
 use super::Event;
+use super::connections::{Few, Listening};
 use super::progress::{Board, Progress};
 
 /// How long a daemon that starts may not listen yet.
 const NOT_YET: Duration = Duration::from_secs(5);
+/// A daemon that has said nothing for so long must answer somebody else, or it is given up.
+const QUIET: Duration = Duration::from_secs(10);
+/// How far runs are is told beside the loop, whatever that is busy with.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// A request is one short line.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
+/// Clients at the same time, most of which wait for the end of a run; whoever comes later waits for room.
+pub const MOST_CONNECTIONS: usize = 256;
+/// Whoever connects knows what to ask for.
+pub const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+/// A client that takes no more bytes for so long has stopped reading.
+const REPLY_PATIENCE: Duration = Duration::from_secs(60);
+/// How often a client that has closed its own side is looked for.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -64,16 +78,39 @@ pub enum Reply {
     Done,
     Progress {
         runs: Vec<Progress>,
+        /// Why nothing runs: the store is not there.
+        #[serde(default)]
+        waits_for: Option<String>,
     },
     Refused {
         sentence: String,
     },
+    /// Refused for now: the same request may be granted later.
+    Busy {
+        sentence: String,
+    },
+}
+
+impl Reply {
+    /// What the store's error means for who asked.
+    pub fn failed(error: &StoreError) -> Reply {
+        let sentence = error.to_string();
+        if error.is_passing() { Reply::Busy { sentence } } else { Reply::Refused { sentence } }
+    }
+
+    /// Why it is not done.
+    pub fn refusal(&self) -> Option<&str> {
+        match self {
+            Reply::Refused { sentence } | Reply::Busy { sentence } => Some(sentence),
+            _ => None,
+        }
+    }
 }
 
 pub type Replies = mpsc::UnboundedSender<Reply>;
 
 /// Listens until the daemon ends. Only the daemon's own user may connect.
-pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
+pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listening: Listening) -> io::Result<()> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         // The lock on the state folder says that no other daemon is using it.
@@ -81,36 +118,85 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board) -> io::R
     }
     let listener = UnixListener::bind(socket)?;
     std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+    let mut listener = Few::new(listener, MOST_CONNECTIONS, listening);
     tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
+        loop {
+            let (stream, _, permit) = listener.next().await;
             let (events, board) = (events.clone(), board.clone());
             tokio::spawn(async move {
                 if let Err(error) = serve(stream, events, board).await {
                     tracing::debug!("a request was not answered: {error}");
                 }
+                drop(permit);
             });
         }
     });
     Ok(())
 }
 
-async fn serve(stream: UnixStream, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
-    let (read, mut write) = stream.into_split();
+/// One request and its replies. The connection ends with the last of them, when the client leaves, and when it neither asks nor
+/// reads: none holds a descriptor for ever.
+async fn serve(mut stream: UnixStream, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
+    let (read, mut write) = stream.split();
+    let mut read = BufReader::new(read.take(MAX_REQUEST_BYTES));
     let mut line = String::new();
-    BufReader::new(read.take(MAX_REQUEST_BYTES)).read_line(&mut line).await?;
-    let (replies, mut outbox) = mpsc::unbounded_channel();
+    timeout(REQUEST_PATIENCE, read.read_line(&mut line)).await??;
     match serde_json::from_str::<Request>(&line) {
         // Answered here: whoever looks at the table does not wait for the loop.
-        Ok(Request::Progress) => drop(replies.send(Reply::Progress { runs: board.all() })),
-        Ok(request) => drop(events.send(Event::Request(request, replies)).await),
-        Err(error) => drop(replies.send(Reply::Refused { sentence: format!("not a request: {error}") })),
-    }
-    while let Some(reply) = outbox.recv().await {
-        let mut line = serde_json::to_vec(&reply)?;
-        line.push(b'\n');
-        write.write_all(&line).await?;
+        Ok(Request::Progress) => {
+            let progress = Reply::Progress { runs: board.all(), waits_for: board.waits_for() };
+            say(&mut write, &progress, REPLY_PATIENCE).await?;
+        }
+        Ok(request) => {
+            let (replies, outbox) = mpsc::unbounded_channel();
+            // Where the loop is gone the replies end at once.
+            drop(events.send(Event::Request(request, replies)).await);
+            let client = read.into_inner().into_inner();
+            pass_on(outbox, client, &mut write, REPLY_PATIENCE).await?;
+        }
+        Err(error) => {
+            let refused = Reply::Refused { sentence: format!("not a request: {error}") };
+            say(&mut write, &refused, REPLY_PATIENCE).await?;
+        }
     }
     write.shutdown().await
+}
+
+/// Until the last reply, or until nobody is there to read it.
+async fn pass_on(
+    mut outbox: mpsc::UnboundedReceiver<Reply>,
+    client: ReadHalf<'_>,
+    write: &mut WriteHalf<'_>,
+    patience: Duration,
+) -> io::Result<()> {
+    let left = hung_up(client);
+    tokio::pin!(left);
+    loop {
+        tokio::select! {
+            // What was said before the client left is still delivered, should it have left only half.
+            biased;
+            reply = outbox.recv() => match reply {
+                Some(reply) => say(write, &reply, patience).await?,
+                None => return Ok(()),
+            },
+            () = &mut left => return Err(io::ErrorKind::ConnectionAborted.into()),
+        }
+    }
+}
+
+/// Ends when the client has gone. One that has only closed its own side, as `nc -N` does, still wants its replies.
+async fn hung_up(mut client: ReadHalf<'_>) {
+    let mut more = [0; 256];
+    while !matches!(client.read(&mut more).await, Ok(0) | Err(_)) {}
+    while client.ready(Interest::WRITABLE).await.is_ok_and(|it| !it.is_write_closed()) {
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn say(write: &mut WriteHalf<'_>, reply: &Reply, patience: Duration) -> io::Result<()> {
+    let mut line = serde_json::to_vec(reply)?;
+    line.push(b'\n');
+    timeout(patience, write.write_all(&line)).await?
 }
 
 /// A daemon that has just started holds the lock before it listens; a killed one leaves its socket behind.
@@ -122,14 +208,15 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
                 if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
                     && Instant::now() < until =>
             {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                sleep(Duration::from_millis(50)).await;
             }
             connected => return connected,
         }
     }
 }
 
-/// Asks the daemon behind `socket`, and hands on its replies until the last.
+/// Asks the daemon behind `socket`, and hands on its replies until the last. That may take long; a daemon that hangs is
+/// an error.
 pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
     let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();
@@ -137,10 +224,28 @@ pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) 
     line.push(b'\n');
     write.write_all(&line).await?;
     let mut lines = BufReader::new(read).lines();
-    while let Some(line) = lines.next_line().await? {
-        hear(serde_json::from_str(&line)?);
+    loop {
+        match timeout(QUIET, lines.next_line()).await {
+            Ok(Ok(Some(line))) => hear(serde_json::from_str(&line)?),
+            Ok(ended) => return ended.map(drop),
+            Err(_) => answers(socket).await?,
+        }
     }
-    Ok(())
+}
+
+/// Whether a daemon that takes its time is there at all.
+async fn answers(socket: &Path) -> io::Result<()> {
+    let asked = async {
+        let mut stream = UnixStream::connect(socket).await?;
+        let mut line = serde_json::to_vec(&Request::Progress)?;
+        line.push(b'\n');
+        stream.write_all(&line).await?;
+        stream.read_u8().await.map(drop)
+    };
+    let within = ANSWERS_WITHIN.as_secs();
+    let too_late =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("it has not said anything for {within} s; it hangs"));
+    timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(too_late()))
 }
 
 /// As [`ask`], from a thread that may block; nobody waits longer than `patience` for the next reply.
@@ -160,4 +265,40 @@ pub fn ask_blocking(
         hear(serde_json::from_str(&line?)?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_never_reads_is_given_up() {
+        let (mut ours, _theirs) = UnixStream::pair().expect("two sockets");
+        let (client, mut write) = ours.split();
+        let (replies, outbox) = mpsc::unbounded_channel();
+        for _ in 0..64 {
+            replies.send(Reply::Refused { sentence: "x".repeat(1 << 20) }).expect("it is listened to");
+        }
+        let passed = pass_on(outbox, client, &mut write, Duration::from_millis(50)).await;
+        assert_eq!(passed.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_closed_its_own_side_only_still_gets_its_replies() {
+        let (mut ours, mut theirs) = UnixStream::pair().expect("two sockets");
+        theirs.shutdown().await.expect("its own side is closed");
+        let (replies, outbox) = mpsc::unbounded_channel();
+        let (client, mut write) = ours.split();
+        let late = async {
+            sleep(LOOK_AGAIN / 10).await;
+            replies.send(Reply::Done).expect("it is listened to");
+            drop(replies);
+        };
+        let (passed, ()) = tokio::join!(pass_on(outbox, client, &mut write, REPLY_PATIENCE), late);
+        passed.expect("the client is there");
+        drop(ours);
+        let mut heard = String::new();
+        theirs.read_to_string(&mut heard).await.expect("a reply");
+        assert_eq!(heard, "{\"answer\":\"done\"}\n");
+    }
 }

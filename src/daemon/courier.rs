@@ -3,10 +3,12 @@
 //! A `kill -9` between the delivery and the mark delivers it a second time, under the same id.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -16,6 +18,7 @@ use crate::store::{Letter, Store, StoreError};
 
 use super::figures::Figures;
 use super::keeper::Keeper;
+use super::threads;
 
 /// Deliveries at the same time.
 const AT_ONCE: usize = 8;
@@ -122,7 +125,9 @@ async fn next(bag: &Bag, under_way: &BTreeSet<(String, String)>) -> Result<(VecD
 
 /// One try, and what came of it.
 async fn carry(bag: &Bag, letter: &Letter) {
-    let done = try_once(bag, letter).await;
+    // One that panics is tried again like any other; left under way, it would never be.
+    let done = AssertUnwindSafe(try_once(bag, letter)).catch_unwind().await;
+    let done = done.unwrap_or_else(|panic| Err(format!("pieme failed: {}", threads::words(panic)).into()));
     let (now, target) = (Utc::now(), Target::shown(&letter.target));
     bag.figures.alert(done.is_ok());
     let marked = match done {

@@ -54,6 +54,11 @@ impl Desk {
         self.turns.over(self.run, Duration::from_millis(pause_ms).min(period).min(MAX_PAUSE));
     }
 
+    /// The child waits for a person: whatever it has said of its turn, others may have the host.
+    pub fn rest(&self) {
+        self.turns.rest(self.run);
+    }
+
     pub fn keep(&mut self, page: KeptPage, body: &[u8], now: DateTime<Utc>) {
         self.writes += 1;
         if self.writes <= MAX_KEPT

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::Event;
+use super::connections::Listeners;
 use super::control::{Reply, Request};
 use super::runner::Runner;
 
@@ -16,12 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Door {
     pub runner: Runner,
+    /// Where a front says that it takes connections.
+    pub listeners: Listeners,
     events: mpsc::Sender<Event>,
 }
 
 impl Door {
-    pub(super) fn new(runner: Runner, events: mpsc::Sender<Event>) -> Door {
-        Door { runner, events }
+    pub(super) fn new(runner: Runner, events: mpsc::Sender<Event>, listeners: Listeners) -> Door {
+        Door { runner, listeners, events }
     }
 
     /// Asks, and gives the replies as they come; what nobody listens to any more is done all the same.
@@ -37,8 +40,8 @@ impl Door {
         let mut outbox = self.ask(request).await;
         match timeout(PATIENCE, outbox.recv()).await {
             Ok(Some(reply)) => reply,
-            Ok(None) => Reply::Refused { sentence: "the daemon is stopping".to_owned() },
-            Err(_) => Reply::Refused { sentence: "the daemon is busy and has not answered; try again".to_owned() },
+            Ok(None) => Reply::Busy { sentence: "the daemon is stopping".to_owned() },
+            Err(_) => Reply::Busy { sentence: "the daemon is busy and has not answered; try again".to_owned() },
         }
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use crate::model::{Outcome, State};
 use crate::store::TaskRow;
 
 use super::clock::SILENCE;
+use super::connections::Listeners;
+use super::overtime::must_end_by;
 
 /// Upper bounds of the buckets, in seconds: a page from the cache, a page, a paged list, the default limit.
 const BUCKETS: &[f64] = &[0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0];
@@ -32,6 +35,8 @@ pub struct Figures {
     running: AtomicUsize,
     /// When the loop last turned.
     turned_at: Mutex<Instant>,
+    /// Who takes connections, and who cannot.
+    pub listeners: Listeners,
 }
 
 #[derive(Default)]
@@ -51,6 +56,7 @@ impl Default for Figures {
             queued: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             turned_at: Mutex::new(Instant::now()),
+            listeners: Listeners::default(),
         }
     }
 }
@@ -99,6 +105,11 @@ impl Figures {
         out.gauge("pieme_running", "Runs that are going.", size(&self.running));
         let lag = "How late the scheduler's loop is.";
         out.gauge("pieme_scheduler_lag_seconds", lag, one(self.lag().as_secs_f64()));
+        let up = |(name, trouble): (&str, Option<String>)| {
+            (format!("listener=\"{name}\""), if trouble.is_none() { 1.0 } else { 0.0 })
+        };
+        let listeners = self.listeners.all().into_iter().map(up);
+        out.gauge("pieme_listener_up", "1 for a listener that takes connections, 0 for one that cannot.", listeners);
     }
 
     fn print_durations(&self, out: &mut Page) {
@@ -121,11 +132,11 @@ fn version() -> String {
 }
 
 /// How every task stands: one line for its state, three for its numbers.
-pub fn print_tasks(out: &mut Page, rows: &[TaskRow], now: DateTime<Utc>) {
+pub fn print_tasks(out: &mut Page, tasks: &Path, rows: &[TaskRow], now: DateTime<Utc>) {
     let there = || rows.iter().filter(|row| !row.removed);
     // Task names and states are letters, digits, `.`, `_` and `-`: nothing to be escaped.
     let named = |row: &TaskRow| format!("task=\"{}\"", row.name);
-    let standing = there().map(|row| (row, state(row, now)));
+    let standing = there().map(|row| (row, state(tasks, row, now)));
     let mut counts: BTreeMap<State, u64> = State::ALL.iter().map(|&state| (state, 0)).collect();
     let states: Vec<(String, f64)> = standing
         .map(|(row, state)| {
@@ -145,13 +156,14 @@ pub fn print_tasks(out: &mut Page, rows: &[TaskRow], now: DateTime<Utc>) {
     out.gauge("pieme_task_similarity_ratio", "How like its template the last page was.", similarity);
 }
 
-fn state(row: &TaskRow, now: DateTime<Utc>) -> State {
+fn state(tasks: &Path, row: &TaskRow, now: DateTime<Utc>) -> State {
     let standing = Standing {
         problem: row.problem.clone(),
         paused: row.paused,
         last_run: row.last_run.clone(),
         published_before: row.previous_rows.is_some(),
         running: row.running_since.is_some(),
+        must_end_by: must_end_by(tasks, row),
         next_due: row.next_due,
     };
     judge::state(&standing, now)
@@ -237,7 +249,7 @@ mod tests {
             ..TaskRow::unknown(TaskName::new(name).expect("a name"))
         };
         let mut page = Page::default();
-        print_tasks(&mut page, &[task("here", false), task("gone", true)], DateTime::UNIX_EPOCH);
+        print_tasks(&mut page, Path::new("tasks"), &[task("here", false), task("gone", true)], DateTime::UNIX_EPOCH);
         assert!(page.0.contains("pieme_task_state{task=\"here\",state=\"paused\"} 1\n"), "{}", page.0);
         assert!(page.0.contains("pieme_tasks{state=\"paused\"} 1\n"), "{}", page.0);
         assert!(!page.0.contains("gone"), "{}", page.0);

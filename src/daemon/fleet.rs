@@ -169,7 +169,11 @@ impl Service {
                 member.fence
             );
             share.ours.clear();
-            self.runner.keeper.ask(move |store| store.act_for(member)).await;
+            let act = move |store: &mut Store| {
+                store.act_for(member);
+                Ok::<_, StoreError>(())
+            };
+            self.runner.keeper.ask(act).await?;
         }
         for (run, task) in look.buried {
             tracing::warn!(%run, %task, "its daemon is gone; the run is recorded as crash, and is made up");

@@ -1,5 +1,6 @@
 //! `/metrics` and `/healthz`, where config.toml says so. Nothing can be changed here.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::store::{Store, StoreError};
 use super::connections::Few;
 use super::figures::{Figures, Page, print_tasks};
 use super::keeper::Keeper;
+use super::threads::blocking;
 
 /// Connections at the same time; whoever comes later waits.
 const MOST_CONNECTIONS: usize = 32;
@@ -55,6 +57,7 @@ pub async fn listen(
     if !at.ip().is_loopback() {
         tracing::warn!("figures are served at {at}: whoever can reach it can read the names of the tasks");
     }
+    let listening = figures.listeners.enter("metrics");
     let desk = Desk { config, keeper, figures, only_loopback: at.ip().is_loopback(), store: Mutex::default() };
     let desk = Arc::new(desk);
     let router = Router::new()
@@ -62,7 +65,8 @@ pub async fn listen(
         .route("/healthz", get(health))
         .layer(middleware::from_fn_with_state(Arc::clone(&desk), known_host))
         .with_state(desk);
-    tokio::spawn(async move { axum::serve(Few::new(listener, MOST_CONNECTIONS), router).await });
+    let listener = Few::new(listener, MOST_CONNECTIONS, listening);
+    tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(at)
 }
 
@@ -94,7 +98,7 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
     let address = desk.config.store.clone();
     let with_tasks = wanted.tasks != Some(0);
     // A reader of its own: the store's one thread goes on meanwhile.
-    let read = tokio::task::spawn_blocking(move || {
+    let read = blocking(move || {
         let store = Store::open_reader(&address)?;
         let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
         Ok::<_, StoreError>((tasks, store.letters_waiting()?, store.file_bytes()))
@@ -108,7 +112,7 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
                 page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(file + log));
             }
             if with_tasks {
-                print_tasks(&mut page, &tasks, Utc::now());
+                print_tasks(&mut page, &desk.config.tasks, &tasks, Utc::now());
             }
         }
         Ok(Err(error)) => tracing::warn!("the figures of the tasks are left out: {error}"),
@@ -119,17 +123,20 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
 
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
     let store = desk.store_takes_writes().await;
-    let (status, body) = health_of(desk.figures.lag(), &store);
+    let (status, body) = health_of(desk.figures.lag(), &store, &desk.figures.listeners.all());
     (status, Json(body)).into_response()
 }
 
-fn health_of(lag: Duration, store: &Result<(), String>) -> (StatusCode, Value) {
-    let ok = lag <= MOST_LAG && store.is_ok();
+fn health_of(lag: Duration, store: &Result<(), String>, listeners: &[(&str, Option<String>)]) -> (StatusCode, Value) {
+    let ok = lag <= MOST_LAG && store.is_ok() && listeners.iter().all(|(_, trouble)| trouble.is_none());
+    let said = |trouble: &Option<String>| trouble.clone().unwrap_or_else(|| "ok".to_owned());
+    let listeners: BTreeMap<&str, String> = listeners.iter().map(|(name, trouble)| (*name, said(trouble))).collect();
     let body = json!({
         "ok": ok,
         "version": env!("CARGO_PKG_VERSION"),
         "scheduler_lag_seconds": lag.as_secs_f64(),
         "store": store.as_ref().map_or_else(String::as_str, |()| "ok"),
+        "listeners": listeners,
     });
     (if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, body)
 }
@@ -157,15 +164,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_loop_or_a_store_that_takes_no_writes_is_no_health() {
+    fn a_late_loop_a_store_that_takes_no_writes_and_a_dead_listener_are_no_health() {
         let seconds = Duration::from_secs;
-        for (lag, store, code) in [
-            (seconds(0), Ok(()), 200),
-            (seconds(15), Ok(()), 200),
-            (seconds(16), Ok(()), 503),
-            (seconds(0), Err("full".to_owned()), 503),
+        let dead = Some("it has ended".to_owned());
+        for (lag, store, listener, code) in [
+            (seconds(0), Ok(()), None, 200),
+            (seconds(15), Ok(()), None, 200),
+            (seconds(16), Ok(()), None, 503),
+            (seconds(0), Err("full".to_owned()), None, 503),
+            (seconds(0), Ok(()), dead, 503),
         ] {
-            let (status, body) = health_of(lag, &store);
+            let (status, body) = health_of(lag, &store, &[("control", listener)]);
             assert_eq!((status.as_u16(), &body["ok"]), (code, &json!(code == 200)), "{lag:?} {store:?}: {body}");
         }
     }

@@ -1,9 +1,11 @@
 //! What stands in tasks/, taken in: new and changed folders, broken ones, removed ones.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use chrono::Utc;
+use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::due;
@@ -12,6 +14,7 @@ use crate::store::{Seen, StoreError, TaskRow, Trigger};
 use crate::taskdir::{self, Change, Shelf, TaskFolder};
 
 use super::service::Service;
+use super::threads;
 
 /// Without any hint tasks/ is looked through this often all the same.
 const RESCAN_EVERY: Duration = Duration::from_secs(60);
@@ -24,9 +27,17 @@ impl Service {
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
         self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
         self.share_folders().await;
-        let taken = self.take_in_changes().await;
+        // A folder that brings the scan down would bring the daemon down at every start.
+        let taken = AssertUnwindSafe(self.take_in_changes()).catch_unwind().await.unwrap_or_else(|panic| {
+            let why = threads::words(panic);
+            tracing::error!("looking through tasks/ panicked: {why}; the tasks stay as they were known");
+            Ok(())
+        });
+        if self.shelf.trouble().is_some() {
+            self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
+        }
         if taken.is_err() {
-            self.shelf = Shelf::new(self.config.tasks.clone()).with_commands(self.config.alert.exec.keys());
+            self.shelf = Shelf::new(self.config.tasks.clone()).with_channels(self.config.channels());
             self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
         }
         taken

@@ -1,9 +1,11 @@
 //! After a redesign: the list is looked for at once, on the page that the run has kept, in a sealed process of its own. What it
 //! finds waits for a person, or is taken where the task says so and nothing speaks against it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use chrono::Utc;
+use futures_util::FutureExt;
 use tokio::sync::watch;
 
 use crate::model::{Column, KeptProposals, Mended, Outcome, Proposed, Quarantine, RunId, Verdict};
@@ -14,6 +16,7 @@ use crate::wire::{self, Assignment, Mend, MendSample, Message, Still};
 use super::collect::Listener;
 use super::runner::{End, Runner, stopped};
 use super::still::assignment;
+use super::threads;
 
 /// The last good rows that the list is known by.
 const COMPARED_ROWS: u64 = 1_000;
@@ -53,7 +56,12 @@ impl Runner {
         if !is_redesigned(verdict) {
             return None;
         }
-        let found = self.look(folder, run, stop).await?;
+        let looking = AssertUnwindSafe(self.look(folder, run, stop)).catch_unwind().await;
+        let found = looking.unwrap_or_else(|panic| {
+            let why = threads::words(panic);
+            tracing::error!(%run, task = %folder.name, "the daemon panicked while it looked for the list: {why}");
+            None
+        })?;
         let kept = KeptProposals { run, mended: found.mended.clone() };
         if let Err(error) = taskdir::write_proposals(&folder.dir, &kept) {
             tracing::warn!(%run, task = %folder.name, "what was found again could not be kept: {error}");
@@ -137,7 +145,8 @@ impl Runner {
                     expected: &expected,
                     repairs: true,
                 };
-                match taskdir::relabel(folder, new) {
+                let relabelled = threads::caught(|| taskdir::relabel(folder, new));
+                match relabelled.and_then(|it| it.map_err(|error| error.to_string())) {
                     Ok(()) => {
                         end.learned = Some(proposed.template);
                         end.verdict.figures.mended = true;
@@ -147,7 +156,7 @@ impl Runner {
                             end.verdict.sentence
                         );
                     }
-                    Err(problem) => end.verdict = still(&first.verdict, &problem.to_string()),
+                    Err(problem) => end.verdict = still(&first.verdict, &problem),
                 }
             }
             Outcome::Quarantined(_) | Outcome::Empty(_) => end.verdict = still(&first.verdict, &end.verdict.sentence),

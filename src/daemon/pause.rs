@@ -23,7 +23,7 @@ impl Service {
         // Whoever asked may have gone.
         let _ = replies.send(match &done {
             Ok(()) => Reply::Done,
-            Err(error) => Reply::Refused { sentence: error.to_string() },
+            Err(error) => Reply::failed(error),
         });
         done
     }

@@ -23,7 +23,11 @@ pub struct Progress {
 
 /// All runs under way, told by those who hear their children.
 #[derive(Clone, Default)]
-pub struct Board(Arc<Mutex<BTreeMap<RunId, Progress>>>);
+pub struct Board {
+    runs: Arc<Mutex<BTreeMap<RunId, Progress>>>,
+    /// Why nothing runs: the store is not there.
+    waits_for: Arc<Mutex<Option<String>>>,
+}
 
 impl Board {
     /// A run goes on the board, and off it when what is returned is dropped.
@@ -36,9 +40,18 @@ impl Board {
         self.lock().values().cloned().collect()
     }
 
+    /// Why nothing runs, or that it is over.
+    pub fn wait_for_store(&self, reason: Option<String>) {
+        *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    pub fn waits_for(&self) -> Option<String> {
+        self.waits_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Progress>> {
         // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

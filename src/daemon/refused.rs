@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 
-use crate::config::secrets;
+use crate::config::{Config, secrets};
 use crate::model::{Failure, Outcome, PastRun};
 use crate::store::StoreError;
 use crate::taskdir::{self, TaskFolder};
@@ -27,10 +27,15 @@ impl Service {
         }
         let name = folder.name.clone();
         let last = self.runner.keeper.ask(move |store| store.past(&name, 1)).await?;
-        let Some(refused) = last.first().filter(|run| is_refusal(run)) else { return Ok(false) };
-        let changes = [taskdir::changed_at(&folder.dir), secrets::changed_at(&self.config, &names)];
-        Ok(is_old(&changes, self.started_at, refused.started_at))
+        Ok(last.first().is_some_and(|run| is_held(&self.config, folder, run, self.started_at)))
     }
+}
+
+/// Does the clock leave a task alone whose last run was this, since its log-in was refused and nothing is new since?
+pub fn is_held(config: &Config, folder: &TaskFolder, last: &PastRun, daemon: DateTime<Utc>) -> bool {
+    let names = secrets::names(&folder.task, &folder.script);
+    let changes = [taskdir::changed_at(&folder.dir), secrets::changed_at(config, &names)];
+    is_refusal(last) && !names.is_empty() && is_old(&changes, daemon, last.started_at)
 }
 
 fn is_refusal(run: &PastRun) -> bool {

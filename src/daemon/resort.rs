@@ -29,7 +29,7 @@ impl Service {
             let _ = replies.send(match done {
                 Ok(Some(verdict)) => Reply::Ended(verdict),
                 Ok(None) => Reply::Done,
-                Err(error) => Reply::Refused { sentence: error.to_string() },
+                Err(error) => Reply::failed(&error),
             });
         });
     }

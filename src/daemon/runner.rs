@@ -1,31 +1,35 @@
 //! One run from the parent's side: order, child, report, end. Used by the daemon and by `pieme run` without one.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::panic::AssertUnwindSafe;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use futures_util::FutureExt;
+use nix::sys::signal::Signal;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
 
-use crate::config::{Config, secrets};
+use crate::config::Config;
+use crate::config::secrets::{self, SecretError};
 use crate::model::task::{Alert, Engine};
-use crate::model::{Failure, Outcome, RunId, Task, Verdict};
+use crate::model::{Failure, Outcome, RunId, Task, Verdict, shortage};
 use crate::store::{Begun, RunStart, Store, StoreError};
-use crate::taskdir::{self, TaskFolder, TemplateText};
-use crate::wire::{self, Assignment, Secrets};
+use crate::taskdir::{self, Problem, TaskFolder, TemplateText};
+use crate::wire::{Assignment, Outlet, Secrets, WireError};
 
-use super::collect::{Collector, Listener, Report, last_words};
+use super::collect::{Collector, Listener, Report};
 use super::crashes;
 use super::desk::Desk;
 use super::keeper::Keeper;
+use super::process::Process;
 use super::progress::Board;
 use super::refused::WAITS;
 use super::scratch::Scratch;
 use super::spawn::Spawner;
+use super::threads::{self, Working};
 use super::turns::{Given, Turns};
 
 /// The child reports its own time-out; this much later it is killed.
@@ -91,6 +95,19 @@ enum Killed {
 }
 
 impl Runner {
+    /// As [`Runner::run`]; where that panics, the run ends as `crash`, so that its slot is free again.
+    pub async fn run_to_its_end(&self, order: Order) -> Result<Ended, StoreError> {
+        let (folder, run) = (Arc::clone(&order.folder), order.start.run);
+        match AssertUnwindSafe(self.run(order)).catch_unwind().await {
+            Ok(ended) => ended,
+            Err(panic) => {
+                let why = threads::words(panic);
+                tracing::error!(%run, task = %folder.name, "the daemon panicked around a run: {why}");
+                Ok(Ended::Run(Box::new(self.ended(&folder, run, End::failed(crashed(&why))).await)))
+            }
+        }
+    }
+
     pub async fn run(&self, order: Order) -> Result<Ended, StoreError> {
         let Order { folder, start, next_due, listener, stop } = order;
         let run = start.run;
@@ -127,10 +144,18 @@ impl Runner {
         listener: Option<Listener>,
         stop: watch::Receiver<bool>,
     ) -> End {
-        match self.assignment(folder, run).await {
-            Ok((assignment, _scratch)) => self.child(folder, assignment, listener, stop).await,
-            Err(verdict) => End::failed(verdict),
-        }
+        let going = async {
+            match self.assignment(folder, run).await {
+                Ok((assignment, _scratch)) => self.child(folder, assignment, listener, stop).await,
+                Err(verdict) => End::failed(verdict),
+            }
+        };
+        // A run whose end nobody writes down would be shown as running for ever.
+        AssertUnwindSafe(going).catch_unwind().await.unwrap_or_else(|panic| {
+            let why = threads::words(panic);
+            tracing::error!(%run, task = %folder.name, "the daemon panicked during a run: {why}");
+            End::failed(crashed(&why))
+        })
     }
 
     /// Writes the end down and says it.
@@ -147,14 +172,14 @@ impl Runner {
         run: RunId,
     ) -> Result<(Assignment, Option<Scratch>), Verdict> {
         let name = folder.name.clone();
-        let config_trouble = |sentence: String| Verdict::failed(Failure::Config, sentence);
-        let labels = taskdir::read_labels(&folder.dir).map_err(|it| config_trouble(it.to_string()))?;
+        let labels = taskdir::read_labels(&folder.dir).map_err(file_trouble)?;
         let mut past = self.keeper.ask(move |store| store.good(&name, PAST_RUNS)).await.map_err(store_trouble)?;
         past.retain(|run| labels.last().is_none_or(|said| run.started_at >= said));
         let scratch = match folder.task.fetch.engine {
             Engine::Http => None,
             Engine::Browser => Some(Scratch::new(&self.config, run).map_err(|error| {
-                Verdict::failed(Failure::Internal, format!("no folder could be made for the browser: {error}"))
+                let why = shortage::in_words(&error);
+                Verdict::failed(Failure::Internal, format!("no folder could be made for the browser: {why}"))
             })?),
         };
         let assignment = Assignment {
@@ -164,11 +189,11 @@ impl Runner {
             task: Task { alert: Alert::default(), ..folder.task.clone() },
             script: folder.script.clone(),
             template: folder.template.as_ref().map(TemplateText::text),
-            details: taskdir::read_details(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
-            files: taskdir::read_items(&folder.dir, &folder.script).map_err(|it| config_trouble(it.to_string()))?,
+            details: taskdir::read_details(&folder.dir).map_err(file_trouble)?,
+            files: taskdir::read_items(&folder.dir, &folder.script).map_err(file_trouble)?,
             confirmed: labels.is_confirmed(),
-            secrets: self.secrets(folder).map_err(config_trouble)?,
-            cookies: taskdir::read_cookies(&folder.dir).map_err(|it| config_trouble(it.to_string()))?,
+            secrets: self.secrets(folder).map_err(|error| secret_trouble(&error))?,
+            cookies: taskdir::read_cookies(&folder.dir).map_err(file_trouble)?,
             kept: Vec::new(),
             robots: taskdir::read_robots(&folder.dir),
             browser: self.config.browser.clone(),
@@ -181,29 +206,52 @@ impl Runner {
         Ok((assignment, scratch))
     }
 
-    fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, String> {
+    fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, SecretError> {
         let names = secrets::names(&folder.task, &folder.script);
-        secrets::gather(&self.config, &names).map(Secrets).map_err(|error| error.to_string())
+        secrets::gather(&self.config, &names).map(Secrets)
     }
 
     async fn child(
         &self,
         folder: &TaskFolder,
-        mut assignment: Assignment,
+        assignment: Assignment,
         listener: Option<Listener>,
         mut stop: watch::Receiver<bool>,
     ) -> End {
-        let run = assignment.run;
         let time_limit = assignment.task.limits.timeout.0 + KILL_GRACE;
-        let (mut child, mut outlet) = match self.spawner.spawn().await {
-            Ok(started) => started,
+        let Going { process, giving, mut collecting } = match self.set_going(folder, assignment, listener).await {
+            Ok(going) => going,
             Err(error) => {
-                let verdict = Verdict::failed(Failure::Internal, format!("no process could be started: {error}"));
-                return End::failed(verdict);
+                let sentence = format!("no process could be started: {}", shortage::in_words(&error));
+                return End::failed(Verdict::failed(Failure::Internal, sentence));
             }
         };
-        let group = Group::of(&child);
-        let pid = child.id();
+        let mut killed = Killed::No;
+        let report = tokio::select! {
+            report = &mut collecting => report,
+            () = tokio::time::sleep(time_limit) => { killed = Killed::TimeLimit; process.kill(); collecting.await }
+            () = stopped(&mut stop) => { killed = Killed::Stop; process.kill(); collecting.await }
+        };
+        let report = report.unwrap_or_default();
+        // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
+        let (words, status) = process.ended().await;
+        drop(giving.await);
+        self.keep(folder, &report);
+        let learned = report.template.clone();
+        End { learned, ..End::failed(conclude(folder, report, killed, status, &words)) }
+    }
+
+    /// Starts the child and the threads that speak with it.
+    async fn set_going(
+        &self,
+        folder: &TaskFolder,
+        mut assignment: Assignment,
+        listener: Option<Listener>,
+    ) -> io::Result<Going> {
+        let run = assignment.run;
+        let (child, outlet) = self.spawner.spawn().await?;
+        let (process, stdout) = Process::follow(child)?;
+        let pid = process.id();
         let named = self.keeper.ask(move |store| store.set_pid(run, pid)).await;
         if let Err(error) = named {
             tracing::warn!(%run, "{error}");
@@ -220,35 +268,9 @@ impl Runner {
             desk,
             progress: self.board.enter(run, folder.name.clone(), Utc::now()),
         };
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let stderr = child.stderr.take().expect("stderr is piped");
-        // Held open until the desk is closed, and to the end: the child ends itself when it sees its stdin close.
-        let giving = spawn_blocking(move || {
-            outlet.write(&assignment, &[])?;
-            answered.into_iter().try_for_each(|given| match given {
-                Given::Said(answer, raw) => outlet.write(&answer, &raw),
-                Given::Connection(answer, connection) => outlet.give(&answer, connection),
-            })?;
-            Ok::<_, wire::WireError>(outlet)
-        });
-        let words = spawn_blocking(move || last_words(stderr));
-        let mut collecting = spawn_blocking(move || collector.collect(stdout));
-
-        let mut killed = Killed::No;
-        let report = tokio::select! {
-            report = &mut collecting => report,
-            () = tokio::time::sleep(time_limit) => { killed = Killed::TimeLimit; group.kill(); collecting.await }
-            () = stopped(&mut stop) => { killed = Killed::Stop; group.kill(); collecting.await }
-        };
-        let report = report.unwrap_or_default();
-        // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
-        group.kill();
-        let status = spawn_blocking(move || reap(&mut child)).await.unwrap_or(None);
-        drop(giving.await);
-        let words = words.await.unwrap_or_default();
-        self.keep(folder, &report);
-        let learned = report.template.clone();
-        End { learned, ..End::failed(conclude(folder, report, killed, status, &words)) }
+        let giving = threads::start("run-give", move || give(outlet, &assignment, answered))?;
+        let collecting = threads::start("run-collect", move || collector.collect(stdout))?;
+        Ok(Going { process, giving, collecting })
     }
 
     /// Writes what the child wants kept in the task's folder; a child cannot write there itself.
@@ -288,9 +310,26 @@ impl Runner {
                 store.end_failed(run, &failed, now);
                 failed
             });
-            (verdict, until)
+            Ok::<_, StoreError>((verdict, until))
         };
-        self.keeper.ask(work).await
+        match self.keeper.ask(work).await {
+            Ok(ended) => ended,
+            Err(error) => (self.end_broken(run, error).await, None),
+        }
+    }
+
+    /// The store has panicked over a run's rows: without them it can be ended.
+    async fn end_broken(&self, run: RunId, error: StoreError) -> Verdict {
+        let failed = store_trouble(error);
+        let verdict = failed.clone();
+        let ending = move |store: &mut Store| {
+            store.end_failed(run, &verdict, Utc::now());
+            Ok::<_, StoreError>(())
+        };
+        if let Err(error) = self.keeper.ask(ending).await {
+            tracing::error!(%run, "the end of a run could not be written down: {error}");
+        }
+        failed
     }
 }
 
@@ -299,24 +338,44 @@ pub(super) fn store_trouble(error: StoreError) -> Verdict {
     Verdict::failed(Failure::Internal, format!("the store could not take it: {error}"))
 }
 
-/// A run's process group. Killing it is always safe: it is gone, or it is ours.
-pub(super) struct Group(u32);
-
-impl Group {
-    pub(super) fn of(child: &Child) -> Group {
-        Group(child.id())
-    }
-
-    pub(super) fn kill(&self) {
-        if let Ok(pid) = i32::try_from(self.0) {
-            // Gone already is what we want.
-            let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-    }
+/// A child that was set going, and the threads that speak with it.
+struct Going {
+    process: Process,
+    giving: Working<Result<Outlet, WireError>>,
+    collecting: Working<Report>,
 }
 
-pub(super) fn reap(child: &mut Child) -> Option<ExitStatus> {
-    child.wait().ok()
+/// Hands a child its assignment and then the answers to what it asks. What it is written to is held open to the end: the child
+/// ends itself when it sees its stdin close.
+pub(super) fn give(
+    mut outlet: Outlet,
+    assignment: &Assignment,
+    answered: std::sync::mpsc::Receiver<Given>,
+) -> Result<Outlet, WireError> {
+    outlet.write(assignment, &[])?;
+    answered.into_iter().try_for_each(|given| match given {
+        Given::Said(answer, raw) => outlet.write(&answer, &raw),
+        Given::Connection(answer, connection) => outlet.give(&answer, connection),
+    })?;
+    Ok(outlet)
+}
+
+/// The verdict over a run in whose middle the daemon itself has panicked.
+pub(super) fn crashed(why: &str) -> Verdict {
+    Verdict::failed(Failure::Crash, format!("the daemon failed during this run ({why}); this is a mistake in pieme"))
+}
+
+/// The same of a secret's file.
+fn secret_trouble(error: &SecretError) -> Verdict {
+    let cause = if error.is_shortage() { Failure::Internal } else { Failure::Config };
+    Verdict::failed(cause, error.to_string())
+}
+
+/// What a folder's file has to do with it: a mistake in it is the task's, a shortage is the daemon's.
+fn file_trouble(problem: impl Into<Problem>) -> Verdict {
+    let problem = problem.into();
+    let cause = if problem.is_shortage { Failure::Internal } else { Failure::Config };
+    Verdict::failed(cause, problem.to_string())
 }
 
 pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
@@ -329,7 +388,7 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 /// The verdict over a child: its own, or the one that its end speaks.
 fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<ExitStatus>, words: &str) -> Verdict {
     if let Some(error) = report.trouble {
-        return Verdict::failed(Failure::Internal, error.to_string());
+        return Verdict::failed(error.cause(), error.to_string());
     }
     if let Some(mut verdict) = report.verdict {
         if verdict.outcome == Outcome::Failed(Failure::Login)
@@ -367,3 +426,6 @@ fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<
     let panic = words.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {line}")).unwrap_or_default();
     Verdict::failed(Failure::Crash, format!("the run's process {how}{panic}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
-use crate::store::{RunStart, Store, StoreError, Trigger, Which};
+use crate::store::{RunStart, StoreError, Trigger, Which};
 use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
@@ -23,10 +23,11 @@ use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
 use super::door::Door;
 use super::figures::Figures;
-use super::fleet::{Fleet, Share};
+use super::fleet::Share;
 use super::indexer::Indexer;
 use super::keeper::Keeper;
-use super::lock::{LockError, StateLock};
+use super::lock::LockError;
+use super::opening::{self, Opened};
 use super::progress::Board;
 use super::runner::{End, Ended, Order, Runner, store_trouble};
 use super::scratch::Scratch;
@@ -56,6 +57,11 @@ pub enum DaemonError {
     Io { what: String, source: io::Error },
     #[error("the clock could not be started: {0}")]
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
+    #[error(
+        "{} was moved or replaced while the daemon ran: it ends, so that no second one runs beside it. Start it again",
+        .0.display()
+    )]
+    Moved(PathBuf),
 }
 
 /// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run; `front` is
@@ -65,21 +71,18 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
         let what = what.to_owned();
         move |source| DaemonError::Io { what, source }
     };
-    for folder in [&config.state, &config.tasks] {
-        std::fs::create_dir_all(folder).map_err(io_error(&folder.display().to_string()))?;
-    }
-    let _lock = StateLock::take(&config.lock())?;
-    let mut store = Store::open(&config.store)?;
-    store.set_keep(gc::keep(&config));
-    let fleet = Fleet::join(&config, &mut store)?;
-    for (run, task) in store.interrupted(Utc::now())? {
-        tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
-    }
+    let (events, mut inbox) = mpsc::channel(INBOX);
+    pass_on_signals(&events).map_err(io_error("signals"))?;
+    let (config, board, figures) = (Arc::new(config), Board::default(), Arc::new(Figures::default()));
+    let waiting = opening::Waiting { events: &events, board: &board, listeners: &figures.listeners };
+    let Some(opened) = opening::open(&config, &mut inbox, waiting).await? else { return Ok(()) };
+    let Opened { mut lock, store, fleet, listens } = opened;
     Scratch::sweep(&config);
-    let (events, inbox) = mpsc::channel(INBOX);
-    let board = Board::default();
-    control::listen(&config.control_socket(), events.clone(), board.clone()).map_err(io_error("control socket"))?;
-    let config = Arc::new(config);
+    if !listens {
+        let listening = figures.listeners.enter("control");
+        control::listen(&config.control_socket(), events.clone(), board.clone(), listening)
+            .map_err(io_error("control socket"))?;
+    }
     let runner = Runner {
         config: Arc::clone(&config),
         keeper: Keeper::start(store).map_err(io_error("the store's thread"))?,
@@ -91,27 +94,30 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     if let Err(error) = &watcher {
         tracing::warn!("{} cannot be watched ({error}); it is looked through every 2 s", config.tasks.display());
     }
-    pass_on_signals(&events).map_err(io_error("signals"))?;
     let clock = Clock::start(events.clone()).await?;
-    let figures = Arc::new(Figures::default());
     let (courier, rounds) = Courier::start(Arc::clone(&config), runner.keeper.clone(), Arc::clone(&figures));
     let mut service = Service::new(config, runner, events, watcher.is_ok(), (courier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
         tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
     }
     service.share = fleet.clone().map(Share::new);
-    service.rescan().await?;
-    service.first_look_round().await?;
+    // A store that goes away again now is met by the loop, as at any other time.
+    go_on_if_it_passes(service.rescan().await)?;
+    go_on_if_it_passes(service.first_look_round().await)?;
     if let Some(address) = service.config.metrics {
         figures.turned(0, 0);
-        let served = http::listen(address, Arc::clone(&service.config), service.runner.keeper.clone(), figures).await;
+        let (config, keeper) = (Arc::clone(&service.config), service.runner.keeper.clone());
+        let served = http::listen(address, config, keeper, Arc::clone(&figures)).await;
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
         tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
     }
-    front(Door::new(service.runner.clone(), service.events.clone()));
+    front(Door::new(service.runner.clone(), service.events.clone(), figures.listeners.clone()));
     tracing::info!("the daemon is ready: {} tasks", service.shelf.iter().count());
-    tell_systemd(&[NotifyState::Ready]);
-    service.live(inbox, clock).await;
+    tell_systemd(&[NotifyState::Ready, NotifyState::Status("0 running")]);
+    tokio::select! {
+        () = service.live(inbox, clock) => {}
+        () = lock.lost() => return Err(DaemonError::Moved(service.config.state.clone())),
+    }
     rounds.end().await;
     if let Some(fleet) = fleet {
         fleet.leave().await;
@@ -168,7 +174,7 @@ impl Service {
         (courier, figures): (Courier, Arc<Figures>),
     ) -> Service {
         Service {
-            shelf: Shelf::new(config.tasks.clone()).with_commands(config.alert.exec.keys()),
+            shelf: Shelf::new(config.tasks.clone()).with_channels(config.channels()),
             config,
             indexer: Indexer::start(runner.keeper.clone()),
             runner,
@@ -263,7 +269,7 @@ impl Service {
                 if self.claim(&task).await? {
                     self.asked_to_resort(task, what, replies);
                 } else {
-                    drop(replies.send(Reply::Refused { sentence: runs_elsewhere(&task) }));
+                    drop(replies.send(Reply::Busy { sentence: runs_elsewhere(&task) }));
                 }
             }
             // Answered where it was asked.
@@ -325,23 +331,27 @@ impl Service {
             drop(replies.send(Reply::Refused { sentence }));
             Ok(())
         };
+        let put_off = |sentence: String| {
+            drop(replies.send(Reply::Busy { sentence }));
+            Ok(())
+        };
         if self.stop_by.is_some() {
-            return refuse("the daemon is stopping".to_owned());
+            return put_off("the daemon is stopping".to_owned());
         }
         let folder = match self.shelf.get(&name) {
             None => return refuse(format!("there is no task `{name}` in {}", self.config.tasks.display())),
             Some(entry) => match (&entry.good, &entry.problem) {
                 (Some(folder), _) => Arc::clone(folder),
                 (None, Some(problem)) => return refuse(problem.to_string()),
-                (None, None) => return refuse(format!("`{name}` has not been read yet; try again")),
+                (None, None) => return put_off(format!("`{name}` has not been read yet; try again")),
             },
         };
         // What a person has just taught may have been noticed halfway: whoever asks now gets a run of all of it.
         if self.agenda.running_for(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
-            return refuse(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
+            return put_off(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
         }
         if !self.claim(&name).await? {
-            return refuse(runs_elsewhere(&name));
+            return put_off(runs_elsewhere(&name));
         }
         let _ = replies.send(Reply::Queued);
         self.listeners.entry(folder.name.clone()).or_default().push(replies);
@@ -352,7 +362,7 @@ impl Service {
     /// Whoever waits at the socket for a run that will not start now is told so.
     pub(super) fn turn_away(&mut self, name: &TaskName, why: &str) {
         for reply in self.listeners.remove(name).unwrap_or_default() {
-            let _ = reply.send(Reply::Refused { sentence: format!("`{name}` was not run: {why}") });
+            let _ = reply.send(Reply::Busy { sentence: format!("`{name}` was not run: {why}") });
         }
     }
 
@@ -383,7 +393,7 @@ impl Service {
         let (runner, events, figures) = (self.runner.clone(), self.events.clone(), Arc::clone(&self.figures));
         tokio::spawn(async move {
             let began = Instant::now();
-            let end = match runner.run(order).await {
+            let end = match runner.run_to_its_end(order).await {
                 Ok(Ended::Run(end)) => Some(*end),
                 Ok(Ended::SlotTaken | Ended::NotOurs) => None,
                 Err(error) => {
@@ -460,7 +470,7 @@ impl Service {
                 }
                 Err(error) => {
                     tracing::error!("what is not kept any longer could not be removed: {error}");
-                    Reply::Refused { sentence: error.to_string() }
+                    Reply::failed(&error)
                 }
             };
             // Who asked may have left.
@@ -498,7 +508,17 @@ fn runs_elsewhere(task: &TaskName) -> String {
     format!("`{task}` is running on another daemon of the fleet; try again when it is done")
 }
 
-fn tell_systemd(states: &[NotifyState<'_>]) {
+fn go_on_if_it_passes(done: Result<(), StoreError>) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.is_waited_for() => {
+            tracing::warn!("the tasks are not all known yet: {error}");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+pub(super) fn tell_systemd(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::debug!("systemd was not told: {error}");
     }

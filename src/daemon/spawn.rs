@@ -11,6 +11,8 @@ use tokio::sync::oneshot;
 
 use crate::wire::Outlet;
 
+use super::threads::caught;
+
 /// The word that makes `pieme-daemon` a run's child.
 pub const RUN_CHILD: &str = "run-child";
 
@@ -32,7 +34,8 @@ impl Spawner {
         thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             for answer in inbox {
                 // An asker who has gone away leaves a child without an assignment: it sees its stdin close, and ends.
-                drop(answer.send(spawn(&program)));
+                let started = caught(|| spawn(&program)).unwrap_or_else(|why| Err(io::Error::other(why)));
+                drop(answer.send(started));
             }
             // The last handle is gone, but children may still run: stay until the process ends.
             loop {
@@ -44,8 +47,9 @@ impl Spawner {
 
     pub async fn spawn(&self) -> Started {
         let (answer, answered) = oneshot::channel();
-        self.orders.send(answer).expect("the spawner never ends");
-        answered.await.expect("the spawner answers every order")
+        // A thread that is gone drops the order, and it is not answered.
+        let _ = self.orders.send(answer);
+        answered.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes has ended")))
     }
 }
 

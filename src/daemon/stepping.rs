@@ -1,27 +1,29 @@
 //! A walk that a person looks at step by step: a run's sealed process, whose steps wait for a word. Nothing of it is published and
 //! nothing is kept.
 
+use std::io;
 use std::process::ChildStdout;
 use std::sync::Arc;
 
 use chrono::Utc;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 
-use crate::model::{RunId, Stepped};
+use crate::model::{RunId, Stepped, shortage};
 use crate::taskdir::TaskFolder;
-use crate::wire::{self, Answer, MAX_MESSAGES, Message};
+use crate::wire::{self, Answer, Assignment, MAX_MESSAGES, Message};
 
 use super::desk::Desk;
-use super::runner::{Group, Runner, reap};
+use super::process::Process;
+use super::runner::{Runner, give};
 use super::scratch::Scratch;
+use super::threads;
 use super::turns::{Answers, Given};
 
 /// A walk under way. Its process ends with it.
 pub struct Stepping {
     answers: Answers,
     news: mpsc::Receiver<(Stepped, Vec<u8>)>,
-    group: Group,
+    _process: Process,
     _scratch: Option<Scratch>,
 }
 
@@ -31,28 +33,30 @@ impl Runner {
         let run = RunId::new();
         let (mut assignment, scratch) = self.assignment(folder, run).await.map_err(|verdict| verdict.sentence)?;
         assignment.stepwise = true;
-        let (mut child, mut outlet) =
-            self.spawner.spawn().await.map_err(|error| format!("no process could be started: {error}"))?;
-        let group = Group::of(&child);
-        let (answers, answered) = std::sync::mpsc::channel();
-        let desk = Desk::open(run, folder, self.turns.clone(), answers.clone());
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let (tell, news) = mpsc::channel(1);
-        // Each ends when the other side does: the process with its stdin, our threads with the process.
-        spawn_blocking(move || {
-            outlet.write(&assignment, &[])?;
-            answered.into_iter().try_for_each(|given| match given {
-                Given::Said(answer, raw) => outlet.write(&answer, &raw),
-                Given::Connection(answer, connection) => outlet.give(&answer, connection),
-            })
-        });
-        spawn_blocking(move || hear(stdout, desk, &tell));
-        spawn_blocking(move || reap(&mut child));
-        let mut stepping = Stepping { answers, news, group, _scratch: scratch };
+        let begun = self.begin_stepping(folder, assignment, scratch).await;
+        let mut stepping =
+            begun.map_err(|error| format!("no process could be started: {}", shortage::in_words(&error)))?;
         match stepping.news.recv().await {
             Some((stepped, _)) => Ok((stepping, stepped)),
             None => Err("the walk could not begin; a run of the task says why".to_owned()),
         }
+    }
+
+    async fn begin_stepping(
+        &self,
+        folder: &Arc<TaskFolder>,
+        assignment: Assignment,
+        scratch: Option<Scratch>,
+    ) -> io::Result<Stepping> {
+        let (child, outlet) = self.spawner.spawn().await?;
+        let (process, stdout) = Process::follow(child)?;
+        let (answers, answered) = std::sync::mpsc::channel();
+        let desk = Desk::open(assignment.run, folder, self.turns.clone(), answers.clone());
+        let (tell, news) = mpsc::channel(1);
+        // Each ends when the other side does: the process with its stdin, our threads with the process.
+        threads::start("step-give", move || give(outlet, &assignment, answered))?;
+        threads::start("step-hear", move || hear(stdout, desk, &tell))?;
+        Ok(Stepping { answers, news, _process: process, _scratch: scratch })
     }
 }
 
@@ -61,12 +65,6 @@ impl Stepping {
     pub async fn go(&mut self, forward: bool) -> Option<(Stepped, Vec<u8>)> {
         self.answers.send(Given::Said(Answer::Step { forward }, Vec::new())).ok()?;
         self.news.recv().await
-    }
-}
-
-impl Drop for Stepping {
-    fn drop(&mut self) {
-        self.group.kill();
     }
 }
 
@@ -80,6 +78,7 @@ fn hear(mut pipe: ChildStdout, mut desk: Desk, tell: &mpsc::Sender<(Stepped, Vec
             Message::Body { url } => desk.body(&url, Utc::now()),
             Message::Connect { question, host, port } => desk.broker.connect(question, host, port),
             Message::Stepped(stepped) => {
+                desk.rest();
                 if tell.blocking_send((stepped, raw)).is_err() {
                     return;
                 }

@@ -3,20 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
 use std::process::ChildStdout;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
 use crate::model::task::{Alert, Engine, Fetch};
-use crate::model::{RunId, Script, Task};
+use crate::model::{RunId, Script, Task, shortage};
 use crate::study::{Answer, Ask, Known, Question};
 use crate::taskdir::{TaskFolder, TemplateText};
-use crate::wire::{self, Assignment, Message, Secrets, Still};
+use crate::wire::{self, Assignment, Message, Outlet, Secrets, Still, WireError};
 
-use super::runner::{Group, Runner, reap};
+use super::process::Process;
+use super::runner::Runner;
+use super::threads::{self, Working};
 
 /// Learning a page of 2.3 MB takes 1.6 s. Whoever needs longer than this is asked without.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,6 +26,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_MESSAGES: usize = 100;
 /// People who look at pages at the same time; whoever comes later waits a moment.
 const AT_ONCE: usize = 4;
+
+/// A process that looks at a page, and the threads that speak with it.
+type Looking = (Process, Working<Result<Outlet, WireError>>, Working<Option<(Message, Vec<u8>)>>);
 
 /// Has pages studied, each question in a process of its own.
 ///
@@ -72,21 +77,29 @@ impl Runner {
         raw: Vec<u8>,
         stopped: impl Future<Output = ()>,
     ) -> Option<(Message, Vec<u8>)> {
-        let (mut child, mut outlet) = self.spawner.spawn().await.ok()?;
-        let group = Group::of(&child);
-        let stdout = child.stdout.take().expect("stdout is piped");
-        // Held open to the end: the child ends itself when it sees its stdin close.
-        let giving = spawn_blocking(move || outlet.write(&assignment, &raw).map(|()| outlet));
-        let mut hearing = spawn_blocking(move || hear(stdout));
+        let run = assignment.run;
+        let started = self.start_still(assignment, raw).await;
+        let started = started.inspect_err(|error| {
+            tracing::warn!(%run, "no process could be started to look at a page: {}", shortage::in_words(error));
+        });
+        let (process, giving, mut hearing) = started.ok()?;
         let heard = tokio::select! {
-            heard = &mut hearing => heard.unwrap_or(None),
+            heard = &mut hearing => heard.flatten(),
             () = tokio::time::sleep(PATIENCE) => None,
             () = stopped => None,
         };
-        group.kill();
-        drop(spawn_blocking(move || reap(&mut child)).await);
+        process.ended().await;
         drop(giving.await);
         heard
+    }
+
+    async fn start_still(&self, assignment: Assignment, raw: Vec<u8>) -> io::Result<Looking> {
+        let (child, mut outlet) = self.spawner.spawn().await?;
+        let (process, stdout) = Process::follow(child)?;
+        // Held open to the end: the child ends itself when it sees its stdin close.
+        let giving = threads::start("page-give", move || outlet.write(&assignment, &raw).map(|()| outlet))?;
+        let hearing = threads::start("page-hear", move || hear(stdout))?;
+        Ok((process, giving, hearing))
     }
 }
 

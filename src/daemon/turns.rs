@@ -73,6 +73,13 @@ impl Turns {
         book.rest(run, pause);
     }
 
+    /// No request is under way, and none will be for a while: what the run has at a host is given back.
+    pub fn rest(&self, run: RunId) {
+        let mut book = self.book();
+        let granted = book.calendar.leave(run, Instant::now());
+        book.call(granted);
+    }
+
     /// The run has ended; nothing of it stays.
     pub fn leave(&self, run: RunId) {
         let mut book = self.book();
@@ -158,6 +165,20 @@ mod tests {
         turns.ask(b, "shop.test", Duration::ZERO);
         turns.leave(a);
         assert_eq!(turn(&to_b), Some(0));
+    }
+
+    #[test]
+    fn a_run_that_rests_makes_room_and_can_ask_again() {
+        let turns = Turns::new(1, None);
+        let ((a, to_a), (b, to_b)) = (enter(&turns), enter(&turns));
+        turns.ask(a, "shop.test", Duration::ZERO);
+        turns.ask(b, "shop.test", Duration::ZERO);
+        turns.rest(a);
+        assert_eq!((turn(&to_a), turn(&to_b)), (Some(0), Some(0)));
+        turns.ask(a, "shop.test", Duration::ZERO);
+        assert_eq!(turn(&to_a), None, "it stands in line again");
+        turns.over(b, Duration::ZERO);
+        assert_eq!(turn(&to_a), Some(0));
     }
 
     #[test]

@@ -1,15 +1,89 @@
 //! Watches tasks/. An event is only a hint to look: notify loses files (safety.md finding 3), a full rescan is the truth.
+//!
+//! inotify watches inodes, not paths. Every second the path is compared with the inode that is watched: tasks/ may have
+//! been moved, swapped, mounted over, or be a symlink with another target.
 
-use std::path::{Component, Path};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, interval};
 
 use super::Event;
 
-/// Hints come for as long as the watcher is held. What is dropped from a full inbox is no loss: a rescan sees all.
-pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<RecommendedWatcher> {
-    let root = tasks.to_owned();
+/// A new folder is to be seen within two seconds.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Where the folder cannot be watched that is tried again after so long.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// Hints come for as long as this is held.
+pub struct Watch(AbortHandle);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Sends hints, whatever comes to stand at the path. What is dropped from a full inbox is no loss: a rescan sees all.
+pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<Watch> {
+    let seen = folder_at(tasks);
+    let watcher = watcher_of(tasks, &events)?;
+    let follow = Follow { tasks: tasks.to_owned(), events, seen, watcher: Some(watcher), retry_at: Instant::now() };
+    Ok(Watch(tokio::spawn(follow.follow()).abort_handle()))
+}
+
+/// The folder that is watched, and where it should be.
+struct Follow {
+    tasks: PathBuf,
+    events: mpsc::Sender<Event>,
+    /// Which folder it is: its device and its number there.
+    seen: Option<(u64, u64)>,
+    watcher: Option<RecommendedWatcher>,
+    retry_at: Instant,
+}
+
+impl Follow {
+    async fn follow(mut self) {
+        let mut looks = interval(LOOK_EVERY);
+        loop {
+            looks.tick().await;
+            let found = folder_at(&self.tasks);
+            let is_unwatched = found.is_some() && self.watcher.is_none() && Instant::now() >= self.retry_at;
+            if found != self.seen || is_unwatched {
+                self.go_to(found);
+                let _ = self.events.try_send(Event::FolderHint);
+            }
+        }
+    }
+
+    fn go_to(&mut self, found: Option<(u64, u64)>) {
+        if found != self.seen {
+            tracing::info!("{} is another folder than before", self.tasks.display());
+        }
+        // First this: of the old folder nobody wants to hear any more.
+        self.watcher = None;
+        self.seen = found;
+        self.retry_at = Instant::now() + RETRY_AFTER;
+        if found.is_some() {
+            match watcher_of(&self.tasks, &self.events) {
+                Ok(watcher) => self.watcher = Some(watcher),
+                Err(error) => tracing::warn!("{} cannot be watched: {error}", self.tasks.display()),
+            }
+        }
+    }
+}
+
+/// Which folder a path leads to now: its device and its number there.
+fn folder_at(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
+}
+
+fn watcher_of(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<RecommendedWatcher> {
+    let (root, events) = (tasks.to_owned(), events.clone());
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let worth_a_look = match event {
             Ok(event) => event.need_rescan() || (!event.kind.is_access() && concerns_a_task(&root, &event.paths)),

@@ -5,6 +5,7 @@ mod shape;
 
 use crate::induce::find::View;
 use crate::induce::fit::{Kit, fit_again};
+use crate::induce::limit::Limit;
 use crate::induce::similarity::THRESHOLD;
 use crate::induce::template::Template;
 use crate::induce::{mixture, table};
@@ -23,6 +24,8 @@ pub struct Extraction {
     pub likeness: Likeness,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
+    /// Rows or values are missing for it, or may be wrong.
+    pub limit: Option<Limit>,
 }
 
 /// The table without the template's hidden columns, which are not even read: as a rule they are many.
@@ -96,10 +99,13 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
 fn laid_over(template: &Template, view: &View<'_>, columns: &[usize], kit: &mut Option<Kit>) -> Extraction {
     let Some(mut best) = fit_again(template, view, kit) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
-        return Extraction { similarity: 0.0, likeness: Likeness::NONE, table: Table { columns, rows: Vec::new() } };
+        let table = Table { columns, rows: Vec::new() };
+        return Extraction { similarity: 0.0, likeness: Likeness::NONE, table, limit: view.reached() };
     };
+    let mut limit = best.limit(template, view);
     let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.kit.paths);
     let others = mixture::others(template, view, &best);
+    limit = others.iter().fold(limit, |limit, other| limit.or_else(|| other.limit(template, view)));
     if !others.is_empty() {
         let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
         for mut other in others {
@@ -114,7 +120,12 @@ fn laid_over(template: &Template, view: &View<'_>, columns: &[usize], kit: &mut 
         found.rows = rows.into_iter().map(|(_, row)| row).collect();
     }
     *kit = best.kit.kept().filter(|_| template.variants.len() == 1);
-    Extraction { similarity: best.likeness.similarity(), likeness: best.likeness, table: found }
+    Extraction {
+        similarity: best.likeness.similarity(),
+        likeness: best.likeness,
+        table: found,
+        limit: limit.or(view.reached()),
+    }
 }
 
 impl Extraction {

@@ -135,14 +135,22 @@ impl Shape {
         (0..self.columns.len()).filter(|&at| self.columns[at].name != name).find(has)
     }
 
+    /// Columns that are to name a slot where the template has only so many.
+    pub fn beyond(&self, slots: usize) -> Vec<usize> {
+        let slot_of = self.slot_of();
+        (0..slot_of.len()).filter(|&column| slot_of[column].is_some_and(|slot| slot >= slots)).collect()
+    }
+
+    /// Which slot each column names; none for those that are made of others.
+    fn slot_of(&self) -> Vec<Option<usize>> {
+        let is_slot = |column: &Column| column.join.is_none() && self.maker(&column.name).is_none();
+        let numbered = self.columns.iter();
+        numbered.scan(0, |next, column| Some(is_slot(column).then(|| std::mem::replace(next, *next + 1)))).collect()
+    }
+
     fn made<'s>(&'s self, slots: &'s [String]) -> Vec<Made<'s>> {
         let mut made: Vec<Made<'s>> = Vec::new();
-        let is_slot = |column: &Column| column.join.is_none() && self.maker(&column.name).is_none();
-        let slot_of: Vec<Option<usize>> = self
-            .columns
-            .iter()
-            .scan(0, |next, column| Some(is_slot(column).then(|| std::mem::replace(next, *next + 1))))
-            .collect();
+        let slot_of = self.slot_of();
         let piece = |maker: usize, name: &str| {
             let cut = self.cuts[maker].as_ref()?;
             let piece = cut.names.iter().position(|it| it == name)?;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
+use crate::model::shortage::{in_words, shortage};
 use crate::model::task::Engine;
 use crate::model::{Missed, Refusal, Script, Step, Task};
 
@@ -144,6 +145,7 @@ impl Guard {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                     last = Missed::Declined(error.to_string())
                 }
+                Err(error) if shortage(&error).is_some() => return Err(Missed::Shortage(in_words(&error))),
                 Err(error) => last = Missed::Connection(error.to_string()),
             }
         }

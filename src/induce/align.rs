@@ -4,17 +4,24 @@ use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::features::sample;
 use super::leaf::{Leaf, LeafKind};
+use super::limit::Limit;
 use super::paths::{PathId, Paths};
 use super::profile::{Profile, Values};
 use super::template::Slot;
 
-/// Columns of one row set; further leaves find no column.
-const MAX_COLUMNS: usize = 200;
-/// Pairs of a leaf and a column that are compared to find the columns of one row set: further rows add none. 60 rows as rich
-/// as the richest of the corpus (150 leaves), in 100 columns, come to 900,000.
-const MAX_GROWING: usize = 1_000_000;
-/// The same to lay rows out in columns that are found; rows that come after are paired in passing ([`next_pairs`]).
-const MAX_COMPARED: usize = 4_000_000;
+/// Columns of one row set; further leaves find no column, and it is said ([`Limit`]). More than a table may have that is
+/// published: some are hidden.
+pub const MAX_COLUMNS: usize = 600;
+/// Pairs of a leaf and a column that are compared to find the columns of one row set, and what it costs to weigh them: further
+/// rows are only asked whether they have more columns. 60 rows as rich as the richest of the corpus (150 leaves), in 100
+/// columns, come to 900,000 and 7 million.
+const MAX_GROWING: usize = 4_000_000;
+const MAX_WEIGHED_GROWING: usize = 16_000_000;
+/// The same to lay rows out in columns that are found; rows that come after are paired in passing ([`next_pairs`]). So many
+/// for the whole list, and [`COMPARED_A_LEAF`] more for each leaf: a table of fewer columns is laid out whole, however long.
+const MAX_COMPARED: usize = 16_000_000;
+const COMPARED_A_LEAF: usize = 100;
+const MAX_WEIGHED: usize = 8_000_000;
 /// What it costs to weigh a leaf of a new build against a column, in comparisons of one that is known. Where every leaf has a
 /// class path of its own, 50 deep, half of 1.6 s went into it.
 const WEIGHING: usize = 8;
@@ -41,6 +48,8 @@ const SAME_CLASSES: f64 = 0.9;
 pub struct Alignment {
     pub columns: Vec<Profile>,
     pub cells: Vec<Vec<Option<usize>>>,
+    /// Leaves have no column for it, or may have a wrong one.
+    pub limit: Option<Limit>,
 }
 
 impl Alignment {
@@ -65,17 +74,20 @@ pub fn align(rows: &[Vec<Leaf>], paths: &mut Paths) -> Alignment {
     let mut by_length: Vec<usize> = (0..rows.len()).collect();
     by_length.sort_by_key(|&i| (rows[i].len(), i));
     let Some(&seed) = by_length.get(by_length.len() * 3 / 4) else {
-        return Alignment { columns: Vec::new(), cells: Vec::new() };
+        return Alignment { columns: Vec::new(), cells: Vec::new(), limit: None };
     };
     let all: Vec<usize> = (0..rows.len()).filter(|&i| i != seed).collect();
     let mut columns: Vec<Profile> = Vec::new();
-    let (mut sampled, mut compared) = (0, 0);
+    let (mut sampled, mut compared, mut weighed, mut limit) = (0, 0, 0, None);
     for i in std::iter::once(seed).chain(sample(&all)) {
         compared += columns.len() * rows[i].len();
-        if compared > MAX_GROWING {
-            break;
+        if compared > MAX_GROWING || weighed > MAX_WEIGHED_GROWING {
+            let has_more = next_pairs(&columns, &rows[i]).contains(&None);
+            limit = limit.or(has_more.then_some(Limit::Comparisons));
+            continue;
         }
-        grow(&mut columns, &rows[i], paths);
+        let (reached, cost) = grow(&mut columns, &rows[i], paths);
+        (limit, weighed) = (limit.or(reached), weighed + cost * WEIGHING);
         sampled += 1;
     }
     if sampled >= 5 {
@@ -83,7 +95,8 @@ pub fn align(rows: &[Vec<Leaf>], paths: &mut Paths) -> Alignment {
     }
     let mut aligner = Aligner::new(columns);
     let cells: Vec<Vec<Option<usize>>> = rows.iter().map(|row| aligner.align(row, paths)).collect();
-    recount(rows, cells, aligner.columns)
+    let limit = limit.or(aligner.limit());
+    Alignment { limit, ..recount(rows, cells, aligner.columns) }
 }
 
 /// Counts anew from the final cells, and drops columns that came out empty.
@@ -97,17 +110,20 @@ fn recount(rows: &[Vec<Leaf>], cells: Vec<Vec<Option<usize>>>, columns: Vec<Prof
         }
     }
     if counted.iter().all(|column| column.count > 0) {
-        return Alignment { columns: counted, cells };
+        return Alignment { columns: counted, cells, limit: None };
     }
     let kept: Vec<usize> = (0..counted.len()).filter(|&i| counted[i].count > 0).collect();
     let cells = cells.iter().map(|row| kept.iter().map(|&i| row[i]).collect()).collect();
     counted.retain(|column| column.count > 0);
-    Alignment { columns: counted, cells }
+    Alignment { columns: counted, cells, limit: None }
 }
 
-/// Aligns one row and takes it in: matched leaves are counted, others become columns at their place.
-fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) {
-    let pairs = best_pairs(columns, &mut Worth::of(columns), row, paths);
+/// Aligns one row and takes it in: matched leaves are counted, others become columns at their place, as far as there is room.
+/// Also how many pairs were weighed.
+fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) -> (Option<Limit>, usize) {
+    let mut limit = None;
+    let mut worth = Worth::of(columns);
+    let pairs = best_pairs(columns, &mut worth, row, paths);
     let mut merged: Vec<Profile> = Vec::with_capacity(columns.len() + 4);
     let mut old = std::mem::take(columns).into_iter();
     let mut taken = 0;
@@ -125,11 +141,12 @@ fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut Paths) {
                 profile.add(leaf);
                 merged.push(profile);
             }
-            None => {}
+            None => limit = Some(Limit::Columns),
         }
     }
     merged.extend(old);
     *columns = merged;
+    (limit, worth.weighed)
 }
 
 /// Aligns rows to columns that no longer change; rows of the same build are aligned once.
@@ -142,6 +159,10 @@ pub struct Aligner {
     build: Vec<Build>,
     weight: f64,
     compared: usize,
+    /// Of the rows that were compared.
+    leaves: usize,
+    /// Some row was paired in passing.
+    hurried: bool,
 }
 
 type Build = (LeafKind, PathId, PathId, u64);
@@ -151,14 +172,29 @@ impl Aligner {
         let anchors = columns.iter().flat_map(Profile::anchors).collect();
         let weight = columns.iter().map(|column| f64::from(column.count)).sum();
         let (known, build) = (HashMap::new(), Vec::new());
-        Aligner { worth: Worth::of(&columns), columns, anchors, known, build, weight, compared: 0 }
+        Aligner {
+            worth: Worth::of(&columns),
+            columns,
+            anchors,
+            known,
+            build,
+            weight,
+            compared: 0,
+            leaves: 0,
+            hurried: false,
+        }
     }
 
     /// For a page of its own, on which it may compare as much as on the one before. Which leaf is which column is forgotten: the
     /// first row of a build decides for all like it, and that must be a row of the same page.
     pub fn begin_anew(&mut self) {
         self.known.clear();
-        (self.compared, self.worth.weighed) = (0, 0);
+        (self.compared, self.leaves, self.worth.weighed, self.hurried) = (0, 0, 0, false);
+    }
+
+    /// Values of some row may stand under a wrong column.
+    pub fn limit(&self) -> Option<Limit> {
+        self.hurried.then_some(Limit::Comparisons)
     }
 
     /// Of each column: which leaf of the row, if any.
@@ -171,9 +207,12 @@ impl Aligner {
         }
         let mut cells = vec![None; self.columns.len()];
         self.compared += self.columns.len() * row.len();
-        let pairs = if self.compared + self.worth.weighed * WEIGHING <= MAX_COMPARED {
+        self.leaves += row.len();
+        let most = MAX_COMPARED + COMPARED_A_LEAF * self.leaves;
+        let pairs = if self.compared <= most && self.worth.weighed * WEIGHING <= MAX_WEIGHED {
             best_pairs(&self.columns, &mut self.worth, row, paths)
         } else {
+            self.hurried = true;
             next_pairs(&self.columns, row)
         };
         for (leaf, column) in pairs.into_iter().enumerate() {
@@ -228,8 +267,8 @@ struct Worth {
 }
 
 /// Pairs of a build and a column that are kept from row to row. A page where every row has builds of its own gains nothing by
-/// keeping them, and would need 100 MB.
-const MAX_KEPT: usize = 100_000;
+/// keeping them, and would need 100 MB. A table of 300 columns, each with a class of its own, has 300,000.
+const MAX_KEPT: usize = 500_000;
 
 impl Worth {
     fn of(columns: &[Profile]) -> Worth {
@@ -353,4 +392,50 @@ fn fit_path(leaf: &Leaf, column: &Profile, main: PathId, paths: &Paths) -> Optio
         None => KNOWN_PATH * paths.overlap(leaf.path, main),
     };
     (path >= MIN_PATH).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::extract;
+    use crate::induce::leaf::MAX_LEAVES;
+    use crate::induce::{Candidate, LearnOptions, learn};
+    use crate::page::Tree;
+
+    const ROWS: usize = 12;
+
+    /// A table whose cells are written by row and column.
+    fn table(columns: usize, cell: impl Fn(usize, usize) -> String) -> Tree {
+        let row = |row: usize| format!("<tr>{}</tr>", (0..columns).map(|column| cell(row, column)).collect::<String>());
+        Tree::parse(&format!("<table>{}</table>", (0..ROWS).map(row).collect::<String>()))
+    }
+
+    /// The list of the table's rows; its cells may be a list of their own.
+    fn rows_of(page: &Tree) -> Candidate {
+        let found = learn(std::slice::from_ref(page), &LearnOptions::default());
+        found.into_iter().find(|it| it.table.rows.len() == ROWS).expect("the rows are a list")
+    }
+
+    #[test]
+    fn all_columns_of_a_wide_table_are_found_or_a_limit_is_named() {
+        let plain = |row: usize, column: usize| format!("<td>{row} of {column}</td>");
+        let classed = |row: usize, column: usize| {
+            let name: String = column.to_string().bytes().map(|it| char::from(it - b'0' + b'a')).collect();
+            format!("<td class=v{name}>{row} of {column}</td>")
+        };
+        for page in [table(300, plain), table(300, classed)] {
+            let found = rows_of(&page);
+            assert_eq!((found.limit, found.template.variants[0].slots.len()), (None, 300));
+            let read = extract(&found.template, &page);
+            assert_eq!((read.limit, read.table.rows.len()), (None, ROWS));
+            assert_eq!(read.table.rows[ROWS - 1].cells[299].as_deref(), Some("11 of 299"));
+        }
+        assert_eq!(rows_of(&table(MAX_COLUMNS + 1, plain)).limit, Some(Limit::Columns));
+        assert_eq!(rows_of(&table(MAX_LEAVES + 1, plain)).limit, Some(Limit::Columns));
+        let narrow = rows_of(&table(MAX_LEAVES / 2, plain));
+        let links =
+            table(MAX_LEAVES / 2, |row, column| format!("<td><a href=/{row}>{row} of {column}</a><i>!</i></td>"));
+        assert_eq!(rows_of(&links).limit, Some(Limit::Columns));
+        assert_eq!((narrow.limit, narrow.table.rows.len()), (None, ROWS));
+    }
 }

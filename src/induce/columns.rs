@@ -13,7 +13,7 @@ use super::enclose::Delimiter;
 use super::features::sample;
 use super::find::View;
 use super::layout::{self, Above};
-use super::leaf::{LIST, Leaf, LeafKind, MAX_LEAVES, elements_in, fingerprint, shown};
+use super::leaf::{LIST, Leaf, LeafKind, elements_in, fingerprint, shown};
 use super::paths::{PathId, Paths};
 use super::split::{self, Cut, Pieces, Scanned};
 use super::template::{Slot, Source, Variant};
@@ -111,7 +111,7 @@ impl Recipe {
     }
 }
 
-/// Columns of a template at most, derived ones included.
+/// Columns of a template at which no more are derived; its slots and a category are columns in any case.
 const MAX_COLUMNS: usize = 240;
 /// Cells of a list at most, as long as it keeps [`MIN_DERIVED`] columns besides its slots: the fullest of the corpus has 82,000.
 /// Objects in objects, 40 deep, have as many columns as a template may, each with the text of all below it.
@@ -168,8 +168,9 @@ pub fn find(view: &View<'_>, variant: &mut Variant, rows: &[LaidRow], paths: &mu
         let is_slot = matches!(source, Source::Slot(_));
         // Slots stay even when they say the same; what is derived must say something, and something new.
         let is_new = seen.insert(column_print(values.clone())) && values.flatten().next().is_some();
-        if (is_new || is_slot) && hidden.len() < most {
-            hidden.push(!is_slot && !is_category(source, &rows) || is_constant(source, variant));
+        let is_shown = is_slot || is_category(source, &rows);
+        if is_slot || is_new && (is_shown || hidden.len() < most) {
+            hidden.push(!is_shown || is_constant(source, variant));
             variant.sources.push(Some(source.clone()));
             kept.push(j);
         }
@@ -282,6 +283,9 @@ fn elements(view: &View<'_>, rows: &[Span], known: &[Known<'_>], paths: &Paths) 
     recipes
 }
 
+/// Elements of a row that columns are derived from: further ones are offered as slots only.
+const MAX_ELEMENTS: usize = 300;
+
 /// An element of a row that holds text: its class path, how many like it came before, and its stretch.
 type Inside = (PathId, u32, Span);
 
@@ -297,7 +301,7 @@ fn elements_of(
         span.stop - span.start <= MAX_ELEMENT && span.stop <= row.stop && view.tokens.weight(span) > 0
     };
     let enough = |found: &[(PathId, u32, NodeId)]| {
-        found.len() >= MAX_LEAVES || found.last().is_some_and(|&(path, nth, _)| is_last(path, nth))
+        found.len() >= MAX_ELEMENTS || found.last().is_some_and(|&(path, nth, _)| is_last(path, nth))
     };
     let found = elements_in(&view.tokens, row, paths, |way| way.here().1, is_value, enough);
     found.into_iter().map(|(path, nth, node)| (path, nth, view.span(node))).collect()

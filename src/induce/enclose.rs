@@ -12,12 +12,13 @@ pub use sheet::{Delimiter, drill_down, roll_up};
 
 use super::features::sample;
 use super::find::{Finder, RowSet, View};
+use super::limit::Limit;
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 use matching::{Matcher, in_listing};
 
-/// Matches of one block beyond this are not rows of a list that a person looks at.
-const MAX_MATCHES: usize = 20_000;
+/// Elements that are compared with one block; where there are more, it is said.
+pub const MAX_MATCHES: usize = 20_000;
 
 /// The stretch of whole neighbours around a stretch of tokens: what a person means who drags over a part of a record. Where
 /// it is all that an element holds, it is that element: its links and pictures belong to the record.
@@ -155,7 +156,11 @@ fn neighbouring(view: &View<'_>, first: NodeId, matcher: &Matcher<'_, '_>, thres
 fn single_nodes(view: &View<'_>, first: NodeId, matcher: &mut Matcher<'_, '_>, threshold: f64) -> Vec<(f64, Span)> {
     let alike = same_tag(view, first).map(|node| view.span(node)).filter(|&span| view.tokens.weight(span) > 0);
     let mut found: Vec<(f64, Span)> = Vec::new();
-    for span in alike.take(MAX_MATCHES) {
+    for (place, span) in alike.enumerate() {
+        if place >= MAX_MATCHES {
+            view.reach(Some(Limit::Matches));
+            break;
+        }
         let value = matcher.similarity(span);
         if value <= threshold {
             continue;

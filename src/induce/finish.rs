@@ -9,6 +9,7 @@ use super::enclose::Delimiter;
 use super::find::View;
 use super::help::HelpError;
 use super::leaf::text;
+use super::limit::Limit;
 use super::rule;
 use super::template::Source;
 use super::{Candidate, Template};
@@ -106,6 +107,9 @@ pub fn finish(
 ) -> Result<(), HelpError> {
     if !finish.columns.is_empty() && !named {
         (0..candidate.table.columns.len()).for_each(|column| candidate.template.set_hidden(column, true));
+        // These need none of the columns that were found.
+        let is_about_columns = |it: &Limit| matches!(it, Limit::Leaves | Limit::Columns | Limit::Comparisons);
+        candidate.limit = candidate.limit.filter(|limit| !is_about_columns(limit));
     }
     for asked in &finish.columns {
         let (recipe, cells) = asked_for(view, rows, &asked.by)?;

@@ -12,7 +12,8 @@ use super::features::sample;
 use super::find::{Finder, View, row_sets};
 use super::header;
 use super::layout::{self, Above};
-use super::leaf::{Leaf, MAX_LEAVES};
+use super::leaf::{Leaf, MAX_LEAVES, is_too_wide};
+use super::limit::Limit;
 use super::offset;
 use super::paths::Paths;
 use super::repeat;
@@ -52,6 +53,20 @@ pub struct Fit {
     gain: f64,
     /// What the rows were read with: the path numbers of their leaves.
     pub kit: Kit,
+}
+
+impl Fit {
+    /// Values of the rows are left out, or may stand under a wrong column. Columns that are not made of the rows' leaves do not
+    /// care.
+    pub fn limit(&self, template: &Template, view: &View<'_>) -> Option<Limit> {
+        let sources = template.variants[self.variant].sources.iter().zip(template.columns());
+        let mut shown = sources.filter(|(_, column)| !column.hidden).flat_map(|(source, _)| source);
+        if !shown.any(|source| !source.slots().is_empty()) {
+            return None;
+        }
+        let too_wide = || self.rows.iter().any(|row| is_too_wide(&view.tokens, row.span)).then_some(Limit::Leaves);
+        self.kit.aligner.limit().or_else(too_wide)
+    }
 }
 
 /// The most that a page without a fitting row is like the template: less than [`similarity::THRESHOLD`].
@@ -148,7 +163,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &View<'_>, sets: &[Vec<Spa
         best = (gain, rows);
     }
     if variant.finder.reads_tokens() {
-        let (gain, rows) = fitter.gain(&offset::rows_like(&view.tokens, variant), variant.floor);
+        let (gain, rows) = fitter.gain(&offset::rows_like(view, variant), variant.floor);
         if gain > best.0 {
             best = (gain, rows);
         }

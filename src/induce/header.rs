@@ -61,6 +61,10 @@ pub fn is_header(view: &View<'_>, row: Span, header: &[String]) -> bool {
             return false;
         }
         found += 1;
+        // Of a wide table no more names are kept.
+        if found >= MAX_CELLS && header.len() >= MAX_CELLS {
+            break;
+        }
     }
     found >= MIN_NAMES
 }

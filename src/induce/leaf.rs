@@ -56,8 +56,9 @@ pub(super) const ATTRIBUTES: [LeafKind; 8] = [
     LeafKind::Value,
 ];
 
-/// Leaves of one row beyond this are not read: aligning is quadratic in them. The richest row of the corpus has some 150.
-pub const MAX_LEAVES: usize = 300;
+/// Leaves of one row beyond this are not read, and it is said ([`Limit`](super::limit::Limit)): aligning is quadratic in them.
+/// The richest row of the corpus has some 150; a table of 300 columns with a link in each has 600.
+pub const MAX_LEAVES: usize = 800;
 
 #[derive(Clone, Debug)]
 pub struct Leaf {
@@ -117,6 +118,14 @@ impl Leaf {
 /// The row's leaves, in page order.
 pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut Paths) -> Vec<Leaf> {
     first_leaves(tokens, row, paths, MAX_LEAVES)
+}
+
+/// Are leaves of the row left out?
+pub fn is_too_wide(tokens: &Tokens<'_>, row: Span) -> bool {
+    let length = row.stop.saturating_sub(row.start) as usize;
+    // A tag and its end are two tokens, and have eight values at most.
+    length * ATTRIBUTES.len() / 2 > MAX_LEAVES
+        && first_leaves(tokens, row, &mut Paths::default(), MAX_LEAVES + 1).len() > MAX_LEAVES
 }
 
 /// The first so many of the row's leaves, and what stands in the same element.

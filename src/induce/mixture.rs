@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::find::View;
 use super::fit::{Fit, rows_under};
+use super::limit::Limit;
 use super::template::Template;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
@@ -12,8 +13,8 @@ use crate::page::tokens::Span;
 /// What a neighbour must reach to be a row of another format. As for single nodes found by a scan: nothing but the fit
 /// speaks for it.
 const MIN_QUALITY: f64 = 0.6;
-/// Neighbours that are looked at: a page of strangers may have a hundred thousand.
-const MAX_NEIGHBOURS: usize = 5_000;
+/// Neighbours that are looked at; where there are more, it is said. A page of strangers may have a hundred thousand.
+pub const MAX_NEIGHBOURS: usize = 20_000;
 
 /// The rows of the other variants, a fit for each that has some. They overlap no row of the best variant and stand under
 /// the same parents: after a redesign the old format finds nothing there, for its rows would be the new rows themselves.
@@ -46,10 +47,17 @@ fn free_neighbours(view: &View<'_>, best: &Fit) -> Vec<Span> {
         let next = rows.partition_point(|row| row.stop <= span.start);
         rows.get(next).is_some_and(|row| row.start < span.stop)
     };
-    let items = parents.into_iter().flat_map(|parent| view.items(parent)).take(MAX_NEIGHBOURS);
+    let mut known = HashSet::new();
+    let items = parents.into_iter().filter(|&parent| known.insert(parent)).flat_map(|parent| view.items(parent));
     let spans = items.filter(|&node| tree.element(node).is_some()).map(|node| view.span(node));
     let mut seen = HashSet::new();
-    spans.filter(|&span| view.tokens.weight(span) > 0 && !touches(span) && seen.insert(span)).collect()
+    let free = spans.filter(|&span| view.tokens.weight(span) > 0 && !touches(span) && seen.insert(span));
+    let mut free: Vec<Span> = free.take(MAX_NEIGHBOURS + 1).collect();
+    if free.len() > MAX_NEIGHBOURS {
+        view.reach(Some(Limit::Neighbours));
+        free.truncate(MAX_NEIGHBOURS);
+    }
+    free
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Learning: page → row sets → the five best → templates. Pure: no clock, no files, no network.
 
 pub mod find;
+pub mod limit;
 mod lcs;
 mod star;
 mod marks;
@@ -42,12 +43,15 @@ pub mod repair;
 pub mod merge;
 pub mod list_and_detail;
 
+use foldhash::HashMap;
+
 use align::align;
 use columns::{Columns, Filler, LaidRow};
 use features::sample;
 use find::{Finder, RowSet, View};
 pub use help::{Help, HelpError, learn_with};
-use leaf::{Leaf, MAX_LEAVES, leaves};
+use leaf::{Leaf, MAX_LEAVES, is_too_wide, leaves};
+use limit::Limit;
 pub use list_and_detail::{Detail, ListAndDetail, learn_with_details};
 use paths::Paths;
 use rank::Ranked;
@@ -56,6 +60,7 @@ pub use template::Template;
 
 use crate::model::{Row, Table};
 use crate::page::Tree;
+use crate::page::encode::MAX_SYMBOLS;
 use crate::page::tokens::Span;
 
 #[derive(Clone, Debug)]
@@ -95,6 +100,8 @@ pub struct Candidate {
     pub table: Table,
     /// Where each row of the table stands on the page.
     pub places: Vec<Span>,
+    /// Rows or values are missing for it, or may be wrong.
+    pub limit: Option<Limit>,
 }
 
 /// The lists of the first page, best first. Pages after the first are further pages of the same kind.
@@ -106,13 +113,31 @@ pub fn learn(pages: &[Tree], options: &LearnOptions) -> Vec<Candidate> {
     shown(&view, options).into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
 }
 
-/// The first is far enough ahead of the second to be published provisionally, before a person has said yes.
-pub fn clearly_ahead(candidates: &[Candidate]) -> bool {
-    match candidates {
+/// The list that a run takes while nobody is looking.
+pub struct Unattended {
+    /// The likeliest list, where it is plausible.
+    pub template: Option<Template>,
+    /// It is far enough ahead of the second to be published provisionally, before a person has said yes.
+    pub clearly_ahead: bool,
+    /// Rows or values are missing for it, or may be wrong.
+    pub limit: Option<Limit>,
+}
+
+/// As [`learn`], of the first candidate only, and without its rows: a page of 100,000 of them need not hold each five times.
+pub fn learn_unattended(page: &Tree) -> Unattended {
+    let view = View::new(page);
+    let mut shown = shown(&view, &LearnOptions::default());
+    let clearly_ahead = match shown.as_slice() {
         [] => false,
         [_] => true,
         [first, second, ..] => first.score - second.score >= CLEAR_LEAD,
-    }
+    };
+    shown.truncate(1);
+    let Some(first) = shown.pop().filter(|it| is_plausible_at(it.score, it.set.finder)) else {
+        return Unattended { template: None, clearly_ahead, limit: None };
+    };
+    let Lesson { template, .. } = lesson(&view, &first.set, &mut Paths::default());
+    Unattended { template: Some(template), clearly_ahead, limit: view.reached() }
 }
 
 /// Of 357 pages with a known list (corpus and its further pages, drift series, other sites) the first candidate is right on
@@ -126,9 +151,12 @@ pub fn has_list(page: &Tree) -> bool {
 
 /// Good enough to be taken for a list while nobody is looking. A person is shown weaker ones too.
 pub fn is_plausible(candidate: &Candidate) -> bool {
+    candidate.template.variants.iter().all(|it| is_plausible_at(candidate.score, it.finder))
+}
+
+fn is_plausible_at(score: f64, finder: Finder) -> bool {
     // The readers of tokens find repeats in random bytes too.
-    let by_tokens = candidate.template.variants.iter().any(|it| matches!(it.finder, Finder::Cycles | Finder::Repeats));
-    candidate.score >= PLAUSIBLE_SCORE && !by_tokens
+    score >= PLAUSIBLE_SCORE && !matches!(finder, Finder::Cycles | Finder::Repeats)
 }
 
 /// On those pages the right first candidates score -2.5 and better; two-row accidents on detail pages come to -5 and below,
@@ -205,11 +233,19 @@ fn candidate_by(
     further: &[View<'_>],
     paths: &mut Paths,
 ) -> Candidate {
+    // What the list before has met is not this one's.
+    view.reached();
     let (mut template, table) = teach_by(view, &ranked.set, paths);
+    let limit = view.reached().or(unread(view, &ranked.set));
     template.variants[0].rule = rule;
     let template = further.iter().fold(template, |template, view| strengthen(template, view));
     let RowSet { finder, rows: places, .. } = ranked.set;
-    Candidate { method: finder.name(), score: ranked.score, template, table, places }
+    Candidate { method: finder.name(), score: ranked.score, template, table, places, limit }
+}
+
+/// Rows that are no elements may go on where the finders no longer look.
+fn unread(view: &View<'_>, set: &RowSet) -> Option<Limit> {
+    (set.finder.reads_tokens() && view.tokens.list.len() > MAX_SYMBOLS).then_some(Limit::Symbols)
 }
 
 /// Rows into a template, and under all of its columns: the one way every teacher takes.
@@ -219,6 +255,22 @@ pub fn teach(view: &View<'_>, set: &RowSet) -> (Template, Table) {
 
 /// As [`teach`], with ways down that other lists of the page may have numbered already.
 fn teach_by(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Table) {
+    let Lesson { template, rows, mut made } = lesson(view, set, paths);
+    let filler = Filler::new(&template.variants[0].sources, paths);
+    let fill = |(i, row): (usize, &LaidRow)| made.remove(&i).unwrap_or_else(|| filler.fill(view, row, paths));
+    let rows = rows.iter().enumerate().map(fill).map(|cells| Row { cells, page: 0 }).collect();
+    let table = Table { columns: template.columns().iter().map(|it| it.name.clone()).collect(), rows };
+    (template, table)
+}
+
+/// What rows teach: their template, the rows laid out in its slots, and the cells of some that are filled already.
+struct Lesson {
+    template: Template,
+    rows: Vec<LaidRow>,
+    made: HashMap<usize, Vec<Option<String>>>,
+}
+
+fn lesson(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> Lesson {
     let looked_at = sample(&(0..set.rows.len()).collect::<Vec<_>>());
     let looked_at_leaves: Vec<Vec<Leaf>> =
         looked_at.iter().map(|&i| leaves(&view.tokens, set.rows[i], paths)).collect();
@@ -234,23 +286,21 @@ fn teach_by(view: &View<'_>, set: &RowSet, paths: &mut Paths) -> (Template, Tabl
         })
         .collect();
     let alignment = align(&read, paths);
+    view.reach(alignment.limit);
+    view.reach(set.rows.iter().any(|&row| is_too_wide(&view.tokens, row)).then_some(Limit::Leaves));
     let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
     let headings = layout::headings(view, &set.rows);
     let laid = set.rows.iter().zip(read).zip(alignment.cells).zip(headings);
     let lay = |(((&span, leaves), cells), above)| LaidRow { span, leaves, cells, above };
     let rows: Vec<LaidRow> = laid.map(lay).collect();
-    let Columns { hidden, mut made } = columns::find(view, &mut variant, &rows, paths);
+    let Columns { hidden, made } = columns::find(view, &mut variant, &rows, paths);
     variant.floor = fit::floor(&variant, view, &rows, paths);
     variant.own = fit::own(&variant, view, &rows, paths);
     variant.header = header::of(view, &set.rows);
     places::note(&view.tokens, &mut variant.slots, &rows, paths);
     let names = names::guess(view, &variant, &rows, &hidden);
     let template = Template::new(variant, names, &hidden);
-    let filler = Filler::new(&template.variants[0].sources, paths);
-    let fill = |(i, row): (usize, &LaidRow)| made.remove(&i).unwrap_or_else(|| filler.fill(view, row, paths));
-    let rows = rows.iter().enumerate().map(fill).map(|cells| Row { cells, page: 0 }).collect();
-    let table = Table { columns: template.columns().iter().map(|it| it.name.clone()).collect(), rows };
-    (template, table)
+    Lesson { template, rows, made }
 }
 
 /// Counts the rows of a further page into the slots, so that presence and values rest on more than one page.

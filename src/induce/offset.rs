@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use super::find::View;
 use super::lcs;
+use super::limit::Limit;
 use super::similarity::{Mark, THRESHOLD, flatten, matches};
 use super::template::Variant;
 use crate::page::tokens::{Span, Tokens};
@@ -14,7 +16,7 @@ use crate::page::tokens::{Span, Tokens};
 const MAX_STRETCH: usize = 2;
 /// Tokens of a template that are compared (as in `similarity`).
 const MAX_TOKENS: usize = 400;
-/// Cells of all comparisons on one page: some 100 ms. Starts beyond it are not tried.
+/// Cells of all comparisons on one page: some 100 ms. Starts beyond it are not tried, and it is said.
 const MAX_CELLS: usize = 40_000_000;
 
 /// The offset of a row to its template: over the matched tokens (place in the template, place in the row) the sum of
@@ -41,17 +43,23 @@ pub fn settle(mut rows: Vec<(Span, f64)>) -> Vec<Span> {
 }
 
 /// The stretches of the page that hold at least 0.7 of the template's tokens in order, interfering ones settled.
-pub fn rows_like(tokens: &Tokens<'_>, variant: &Variant) -> Vec<Span> {
+pub fn rows_like(view: &View<'_>, variant: &Variant) -> Vec<Span> {
+    let tokens = &view.tokens;
     let mut template = Vec::new();
     flatten(&variant.parts, &mut template);
     template.truncate(MAX_TOKENS);
     let Some(first) = template.first() else { return Vec::new() };
     let window = template.len() * MAX_STRETCH;
     let starts = tokens.list.iter().enumerate().filter(|(_, token)| matches(tokens, first, token.kind, token.node));
-    let rows = starts
-        .take(MAX_CELLS / (window * template.len()))
-        .filter_map(|(start, _)| row_at(tokens, &template, start, window))
-        .collect();
+    let most = MAX_CELLS / (window * template.len());
+    let mut rows = Vec::new();
+    for (place, (start, _)) in starts.enumerate() {
+        if place >= most {
+            view.reach(Some(Limit::Symbols));
+            break;
+        }
+        rows.extend(row_at(tokens, &template, start, window));
+    }
     settle(rows)
 }
 
@@ -125,7 +133,7 @@ mod tests {
         let items: Vec<Span> = tree.elements("li").map(|it| tokens.span(it)).collect();
         let similarity: Vec<f64> = items.iter().map(|&it| similarity::of_rows(&tokens, &variant, &[it])).collect();
         assert_eq!(similarity, [1.0, 0.7, 0.5]);
-        assert_eq!(rows_like(&tokens, &variant), items[..2]);
+        assert_eq!(rows_like(&View::new(&tree), &variant), items[..2]);
         let mean = similarity::of_rows(&tokens, &variant, &items);
         assert!((mean - 2.2 / 3.0).abs() < 1e-9, "similarity is the mean over the rows: {mean}");
     }

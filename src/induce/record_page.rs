@@ -6,7 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::find::{Finder, RowSet, View};
-use super::leaf::{MAX_LEAVES, leaves};
+use super::leaf::first_leaves;
+use super::limit::Limit;
 use super::paths::{Paths, class_step};
 use super::template::Template;
 use super::{fit, table, teach};
@@ -18,8 +19,9 @@ use crate::page::{NodeId, Tree};
 const MAX_PAGES: usize = 60;
 /// The part that is cut out holds this share of what differs. The rest is a line of crumbs, a basket, “last seen”.
 const MOST: f64 = 0.8;
-/// As much as that is enough while the part has more leaves than the aligner reads.
+/// As much as that is enough while the part has as many leaves as this.
 const HALF: f64 = 0.5;
+const LARGE_PART: usize = 300;
 
 /// What was learned from pages of one kind.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct RecordPages {
     pub template: Template,
     /// One row a page, in the order of the pages; a page that is not like the others has empty cells only.
     pub table: Table,
+    /// Values of the pages are missing for it.
+    pub limit: Option<Limit>,
 }
 
 /// The template of single-record pages. Of one page alone nothing differs: then it is what `elsewhere` (the list pages of the same
@@ -42,18 +46,21 @@ pub fn learn_pages(pages: &[&Tree], elsewhere: &[Tree]) -> Option<RecordPages> {
     let set = RowSet { finder: Finder::Page, rows, rotation: 0.0 };
     let (template, mut table) = teach(&view, &set);
     for page in &pages[table.rows.len()..] {
-        let row = read_page(&template, page).unwrap_or_else(|| Row { cells: vec![None; table.columns.len()], page: 0 });
+        let none = || (Row { cells: vec![None; table.columns.len()], page: 0 }, None);
+        let (row, reached) = read_page(&template, page).unwrap_or_else(none);
+        view.reach(reached);
         table.rows.push(row);
     }
-    Some(RecordPages { template, table })
+    Some(RecordPages { template, table, limit: view.reached() })
 }
 
-/// The one record of a page, where the page is like the template.
-pub fn read_page(template: &Template, page: &Tree) -> Option<Row> {
+/// The one record of a page, where the page is like the template; and the bound for which values of it are missing.
+pub fn read_page(template: &Template, page: &Tree) -> Option<(Row, Option<Limit>)> {
     let view = View::new(page);
     let mut fit = fit::fit(template, &view).filter(|fit| fit.similarity >= super::similarity::THRESHOLD)?;
     let mut table = table(&view, template, fit.variant, &template.every_column(), &mut fit.rows, &mut fit.kit.paths);
-    (!table.rows.is_empty()).then(|| table.rows.swap_remove(0))
+    let limit = fit.limit(template, &view);
+    (!table.rows.is_empty()).then(|| (table.rows.swap_remove(0), limit))
 }
 
 /// Texts that are not on every page: values.
@@ -125,8 +132,9 @@ impl Own {
 
     fn is_large(&self, pages: &[Tokens<'_>], parts: &[NodeId]) -> bool {
         let mut paths = Paths::default();
-        let is_large =
-            |(page, &part): (&Tokens<'_>, &NodeId)| leaves(page, page.span(part), &mut paths).len() >= MAX_LEAVES;
+        let is_large = |(page, &part): (&Tokens<'_>, &NodeId)| {
+            first_leaves(page, page.span(part), &mut paths, LARGE_PART).len() >= LARGE_PART
+        };
         pages.iter().zip(parts).any(is_large)
     }
 }

@@ -139,6 +139,16 @@ pub enum TemplateError {
     Damaged(&'static str),
 }
 
+impl TemplateError {
+    /// Line and column of the text, where it is no JSON of a template.
+    pub fn place(&self) -> Option<(usize, usize)> {
+        match self {
+            TemplateError::Json(error) => Some((error.line(), error.column())).filter(|(line, _)| *line > 0),
+            TemplateError::Version(_) | TemplateError::Damaged(_) => None,
+        }
+    }
+}
+
 impl Template {
     pub fn new(variant: Variant, names: Vec<String>, hidden: &[bool]) -> Template {
         let columns = names.into_iter().zip(hidden).map(|(name, &hidden)| TemplateColumn { name, hidden }).collect();

@@ -16,6 +16,6 @@ pub use columns::ColumnMeasure;
 pub use known::{KnownMeasure, sketch};
 pub use numbers::Numbers;
 pub use rows::RowMeasure;
-pub use standing::{Severity, Standing, advice, severity, since, state};
+pub use standing::{Severity, Standing, advice, severity, since, state, stuck};
 pub use tally::Tally;
 pub use verdict::{Learning, Seen, verdict};

@@ -14,6 +14,8 @@ pub struct Standing {
     /// Rows were published before the last run.
     pub published_before: bool,
     pub running: bool,
+    /// When its run under way has ended at the latest, whoever runs it.
+    pub must_end_by: Option<DateTime<Utc>>,
     pub next_due: Option<DateTime<Utc>>,
 }
 
@@ -24,6 +26,9 @@ const OVERDUE_AFTER: TimeDelta = TimeDelta::minutes(5);
 pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
     if standing.problem.is_some() {
         return State::Config;
+    }
+    if is_stuck(standing, now) {
+        return State::Crash;
     }
     if standing.paused {
         return State::Paused;
@@ -43,6 +48,21 @@ pub fn state(standing: &Standing, now: DateTime<Utc>) -> State {
         Some(due) if due <= now && settled == State::Never => State::Queued,
         _ => settled,
     }
+}
+
+/// Has its run gone on for longer than any run can?
+fn is_stuck(standing: &Standing, now: DateTime<Utc>) -> bool {
+    standing.must_end_by.is_some_and(|by| now > by)
+}
+
+/// What there is to say of a run that should have ended.
+pub fn stuck(standing: &Standing, now: DateTime<Utc>) -> Option<String> {
+    let by = standing.must_end_by.filter(|_| is_stuck(standing, now))?;
+    Some(format!(
+        "its run is past limits.timeout and should have ended by {}: the daemon is stuck or was killed; restart it \
+         (systemctl restart pieme-daemon)",
+        by.format("%Y-%m-%d %H:%M:%S UTC")
+    ))
 }
 
 /// At most the time between its runs: two of them without an end are never `ok` (safety.md promise 21).
@@ -132,19 +152,24 @@ pub fn since(state: State, standing: &Standing, past: &[PastRun]) -> Option<Date
 }
 
 /// The very command to type next; empty where nothing needs doing.
-pub fn advice(state: State, name: &TaskName, last_run: Option<&PastRun>) -> String {
-    let rows_are_off = matches!(
-        last_run.map(|run| run.verdict.outcome),
-        Some(Outcome::Quarantined(Quarantine::Rows | Quarantine::Columns))
-    );
-    match state {
-        State::Config => format!("pieme validate {name}"),
-        State::Quarantined if rows_are_off => format!("pieme log {name}"),
-        State::NeedsLabel | State::Quarantined => format!("pieme label {name}"),
-        State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => format!("pieme log {name}"),
-        State::Overdue => format!("pieme run {name}"),
-        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => String::new(),
-    }
+pub fn advice(state: State, name: &TaskName, standing: &Standing) -> String {
+    let outcome = standing.last_run.as_ref().map(|run| run.verdict.outcome);
+    let verb = match state {
+        State::Config if standing.problem.is_some() || outcome.is_none() => "validate",
+        // The folder is sound: a secret or a program that it names is not there. The run says which.
+        State::Config => "log",
+        // Too few or too many rows may be right: `label --accept` is for whoever has looked at them.
+        State::Quarantined if outcome == Some(Outcome::Quarantined(Quarantine::Rows)) => "log",
+        State::NeedsLabel | State::Quarantined => "label",
+        // The page itself says that there is nothing.
+        State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => return String::new(),
+        State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => "log",
+        State::Overdue => "run",
+        State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => {
+            return String::new();
+        }
+    };
+    format!("pieme {verb} {name}")
 }
 
 #[cfg(test)]
@@ -200,6 +225,24 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_should_have_ended_is_never_ok() {
+        let mut standing = Standing {
+            last_run: ended(Outcome::Published(Publication::Unchanged), false),
+            running: true,
+            must_end_by: Some(at(0)),
+            next_due: Some(at(600)),
+            ..Standing::default()
+        };
+        assert_eq!((state(&standing, at(0)), stuck(&standing, at(0))), (State::Running, None));
+        assert_eq!(state(&standing, at(1)), State::Crash);
+        assert!(stuck(&standing, at(1)).is_some_and(|it| it.contains("limits.timeout")));
+        standing.running = false;
+        assert_eq!(state(&standing, at(1)), State::Crash, "its daemon is down");
+        standing.paused = true;
+        assert_eq!(state(&standing, at(1)), State::Crash, "a pause ends no run");
+    }
+
+    #[test]
     fn silence_is_visible() {
         let mut standing = Standing { next_due: Some(at(0)), ..Standing::default() };
         assert_eq!(state(&standing, at(-1)), State::Never);
@@ -250,11 +293,32 @@ mod tests {
     fn every_state_that_needs_a_person_says_what_to_type() {
         let name = TaskName::new("hotels").expect("a name");
         for &state in State::ALL {
-            let words = advice(state, &name, None);
+            let words = advice(state, &name, &Standing::default());
             assert_eq!(words.is_empty(), state >= State::Changed, "{state}: {words}");
         }
-        let few_rows = ended(Outcome::Quarantined(Quarantine::Rows), false);
-        assert_eq!(advice(State::Quarantined, &name, few_rows.as_ref()), "pieme log hotels");
-        assert_eq!(advice(State::Quarantined, &name, None), "pieme label hotels");
+    }
+
+    #[test]
+    fn every_outcome_and_cause_has_the_command_that_helps() {
+        let name = TaskName::new("hotels").expect("a name");
+        let causes = Publication::ALL.iter().map(|&it| Outcome::Published(it));
+        let causes = causes.chain(Quarantine::ALL.iter().map(|&it| Outcome::Quarantined(it)));
+        let causes = causes.chain(Emptiness::ALL.iter().map(|&it| Outcome::Empty(it)));
+        for outcome in causes.chain(Failure::ALL.iter().map(|&it| Outcome::Failed(it))) {
+            let standing = Standing { last_run: ended(outcome, false), ..Standing::default() };
+            let wanted = match outcome {
+                Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults) => "",
+                Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns | Quarantine::Provisional) => {
+                    "pieme label hotels"
+                }
+                Outcome::Quarantined(Quarantine::Rows) | Outcome::Empty(_) | Outcome::Failed(_) => "pieme log hotels",
+            };
+            assert_eq!(advice(state(&standing, at(0)), &name, &standing), wanted, "{outcome:?}");
+        }
+        let broken = Standing { problem: Some("task.toml:1:1".to_owned()), ..Standing::default() };
+        assert_eq!(advice(state(&broken, at(0)), &name, &broken), "pieme validate hotels");
+        let provisional =
+            Standing { last_run: ended(Outcome::Published(Publication::Changed), true), ..Standing::default() };
+        assert_eq!(advice(state(&provisional, at(0)), &name, &provisional), "pieme label hotels");
     }
 }

@@ -17,9 +17,36 @@ pub struct Tally {
     hashes: RandomState,
     /// Which records there are, and where the cells stand that tell them apart.
     records: Option<(Sketch, Vec<usize>)>,
+    key: Option<Key>,
+}
+
+/// The columns that are to identify a record, and how many rows say the same there as one before them.
+struct Key {
+    columns: Vec<String>,
+    places: Vec<usize>,
+    seen: HashSet<u64>,
+    repeated: u64,
 }
 
 impl Tally {
+    /// Counts as well how often rows share what is to identify them.
+    pub fn with_key(self, columns: &[String]) -> Tally {
+        let key = Key { columns: columns.to_vec(), places: Vec::new(), seen: HashSet::new(), repeated: 0 };
+        Tally { key: (!columns.is_empty()).then_some(key), ..self }
+    }
+
+    /// A sentence when several rows share a key. Only the first 10,000 different keys are remembered, so that of a
+    /// large table it is the least number.
+    pub fn shared_keys(&self, rows: u64) -> Option<String> {
+        let key = self.key.as_ref().filter(|key| key.repeated > 0)?;
+        let columns: Vec<String> = key.columns.iter().map(|name| format!("`{name}`")).collect();
+        Some(format!(
+            "{} of {rows} rows share their key ({}) with another row: data.key does not tell them apart",
+            key.repeated,
+            columns.join(", ")
+        ))
+    }
+
     /// Counts, and sketches the records by some of their columns.
     pub fn sketching(sketch: Option<Sketch>) -> Tally {
         Tally { records: sketch.map(|sketch| (sketch, Vec::new())), ..Tally::default() }
@@ -38,6 +65,10 @@ impl Tally {
                     // Columns that are not there tell nothing apart.
                     None => self.records = None,
                 }
+            }
+            if let Some(key) = &mut self.key {
+                let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
+                key.places = key.columns.iter().filter_map(place).collect();
             }
         }
     }
@@ -59,6 +90,9 @@ impl Tally {
                 different.insert(self.hashes.hash_one(value));
             }
         }
+        if let Some(key) = &mut self.key {
+            key.add(cells, &self.hashes);
+        }
         if let Some((sketch, places)) = &mut self.records {
             sketch.add(places.iter().map(|&place| cells.get(place)?.as_deref()));
         }
@@ -79,6 +113,22 @@ impl Tally {
     pub fn figures(&self) -> Vec<ColumnFigures> {
         let counted = self.columns.iter().zip(&self.different);
         counted.map(|(column, it)| ColumnFigures { different: it.len() as u64, ..column.clone() }).collect()
+    }
+}
+
+impl Key {
+    fn add(&mut self, cells: &[Option<String>], hashes: &RandomState) {
+        let texts: Vec<Option<&str>> = self.places.iter().map(|&at| cells.get(at)?.as_deref()).collect();
+        // Where all of it is empty the whole record identifies itself.
+        if texts.iter().all(Option::is_none) {
+            return;
+        }
+        let hash = hashes.hash_one(&texts);
+        if self.seen.contains(&hash) {
+            self.repeated += 1;
+        } else if self.seen.len() < MAX_DIFFERENT {
+            self.seen.insert(hash);
+        }
     }
 }
 

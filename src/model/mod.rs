@@ -13,6 +13,7 @@ pub mod reach;
 pub mod record;
 pub mod run;
 pub mod script;
+pub mod shortage;
 pub mod stepped;
 pub mod store_address;
 pub mod task;
@@ -33,7 +34,7 @@ pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, Run
 pub use script::{Script, Step};
 pub use sketch::Sketch;
 pub use stepped::Stepped;
-pub use store_address::{AddressError, PostgresAddress, StoreAddress};
+pub use store_address::{AddressError, PostgresAddress, StoreAddress, Timeouts};
 pub use task::{Task, TaskName};
 pub use unit::{ByteSize, Span};
 pub use value::{Facet, Value, ValueColumn};

@@ -39,4 +39,7 @@ pub enum Missed {
     Connection(String),
     #[error("it takes too long")]
     TooLong,
+    /// Whoever connects has no descriptor left: no fault of the host's.
+    #[error("{0}")]
+    Shortage(String),
 }

@@ -9,6 +9,12 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
+impl Table {
+    /// Columns of a table that is published, without the values beside their texts. SQLite takes 2,000 and PostgreSQL 1,600, of
+    /// which a row with long texts has to fit into 8 kB.
+    pub const MAX_COLUMNS: usize = 500;
+}
+
 /// One record; the cells stand in the order of the table's columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Row {

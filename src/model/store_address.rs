@@ -2,8 +2,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use url::Url;
+
+use super::Span;
 
 /// In which schema of a PostgreSQL database pieme's tables and views are, unless the address says another.
 const SCHEMA: &str = "pieme";
@@ -26,6 +30,33 @@ pub struct PostgresAddress {
     url: String,
     shown: String,
     schema: String,
+    /// Elsewhere, since errors carry addresses.
+    timeouts: Arc<Timeouts>,
+}
+
+/// How long a server may take before it is given up: `[postgres]` of config.toml.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// For its name, the connection, TLS and the log-in together, at each of its addresses.
+    pub connect_timeout: Span,
+    /// A server that has not answered for so long must accept another connection, or it is given up.
+    pub answer_timeout: Span,
+    /// For one answer to a command or a page of the dashboard, though the server is there.
+    pub read_timeout: Span,
+    /// The same for the daemon's own work, and for commands that write.
+    pub statement_timeout: Span,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            connect_timeout: Span::seconds(5),
+            answer_timeout: Span::seconds(5),
+            read_timeout: Span::seconds(60),
+            statement_timeout: Span::seconds(3_600),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +72,16 @@ pub enum AddressError {
 }
 
 impl StoreAddress {
+    /// The same store with other deadlines; a file has none.
+    pub fn with_timeouts(self, timeouts: Timeouts) -> StoreAddress {
+        match self {
+            StoreAddress::Postgres(address) => {
+                StoreAddress::Postgres(PostgresAddress { timeouts: Arc::new(timeouts), ..address })
+            }
+            file @ StoreAddress::Sqlite(_) => file,
+        }
+    }
+
     /// Whether a text is an address of PostgreSQL, and not a path.
     pub fn is_postgres(text: &str) -> bool {
         ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
@@ -76,7 +117,11 @@ impl PostgresAddress {
         if !others.is_empty() {
             url.query_pairs_mut().extend_pairs(others.into_iter().map(|(name, value)| (name, value)));
         }
-        Ok(PostgresAddress { url: url.to_string(), shown, schema })
+        Ok(PostgresAddress { url: url.to_string(), shown, schema, timeouts: Arc::default() })
+    }
+
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
     /// For the driver only: it has the password.

@@ -17,7 +17,7 @@ use names::Names;
 use sink::{Handle, MOST_STANDING, Sink, standing_for};
 
 use super::scan::scan;
-use super::tree::{Cut, MAX_DEPTH, MAX_NODES, Tree};
+use super::tree::{Cut, MAX_DEPTH, Tree, max_nodes};
 
 pub(super) fn parse(html: &str) -> Tree {
     let names = Names::default();
@@ -41,6 +41,7 @@ pub(super) struct Guard<'n> {
     skipped: Cell<u32>,
     /// Nothing has reached the builder since it was found too deep.
     still_deep: Cell<bool>,
+    max_nodes: usize,
     cut: Cell<Option<Cut>>,
 }
 
@@ -50,12 +51,12 @@ impl<'n> TokenSink for Guard<'n> {
     fn process_token(&self, token: Token, line_number: u64) -> TokenSinkResult<Handle<'n>> {
         match &token {
             Token::EOFToken => {}
-            _ if self.inner.sink.len() >= MAX_NODES => {
-                self.cut.set(Some(Cut::TooManyNodes));
+            _ if self.inner.sink.len() >= self.max_nodes => {
+                self.cut.set(Some(Cut::TooManyNodes(self.max_nodes)));
                 return TokenSinkResult::Continue;
             }
             Token::TagToken(tag) if self.too_deep(tag) => {
-                self.cut.set(self.cut.get().or(Some(Cut::TooDeep)));
+                self.cut.set(self.cut.get().or(Some(Cut::TooDeep(MAX_DEPTH))));
                 return TokenSinkResult::Continue;
             }
             _ => {}
@@ -80,6 +81,7 @@ impl<'n> Guard<'n> {
             inner: TreeBuilder::new(Sink::new(names, page_bytes), options),
             skipped: Cell::new(0),
             still_deep: Cell::new(false),
+            max_nodes: max_nodes(page_bytes),
             cut: Cell::new(None),
         }
     }

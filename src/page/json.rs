@@ -25,10 +25,10 @@ use serde::de::IgnoredAny;
 
 use super::tree::{Contents, Cut, MAX_NODES, Node, NodeKind, Tree};
 
-/// Arrays and objects inside each other, as in serde_json; what stands deeper is left out.
+/// Arrays and objects inside each other, as in serde_json; what stands deeper is left out, and said ([`Cut`]).
 const MAX_NESTED: usize = 128;
-/// Values of a row without keys; a longer array is a list.
-const MAX_ROW: usize = 300;
+/// Values of a row without keys; a longer array is a list. More than a table may have columns.
+const MAX_ROW: usize = 2_000;
 /// Characters of a key that become its tag.
 const MAX_TAG: usize = 80;
 /// The whole document, and an array's elements.
@@ -94,6 +94,10 @@ const MEANS_MORE: &[&str] = &[
 /// The tree of a JSON document; none where the text is not one, from its first to its last character. A bare string or
 /// number is no document of ours: so is most plain text.
 pub(super) fn parse(text: &str) -> Option<Tree> {
+    parse_within(text, MAX_NODES)
+}
+
+fn parse_within(text: &str, max_nodes: usize) -> Option<Tree> {
     if !text.trim_start().starts_with(['[', '{']) {
         return None;
     }
@@ -107,7 +111,7 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
             None => break,
         }
     }
-    let mut walk = Walk::new();
+    let mut walk = Walk { max_nodes, ..Walk::default() };
     if starts.len() > 1 {
         walk.begin(PartKind::Array);
     }
@@ -145,15 +149,12 @@ struct Walk<'t> {
     /// The key that the next value belongs to, still quoted.
     key: Option<&'t str>,
     nodes: usize,
+    max_nodes: usize,
     tags: HashMap<&'t str, (LocalName, Option<Rc<str>>)>,
     cut: Option<Cut>,
 }
 
 impl<'t> Walk<'t> {
-    fn new() -> Walk<'t> {
-        Walk::default()
-    }
-
     /// Walks over one document that is known to be sound, and whatever follows it is not looked at.
     fn document(&mut self, text: &'t str) {
         let (bytes, outside) = (text.as_bytes(), self.open.len());
@@ -191,7 +192,7 @@ impl<'t> Walk<'t> {
 
     fn begin(&mut self, kind: PartKind) {
         if self.skipped == 0 && self.open.len() >= MAX_NESTED {
-            self.cut.get_or_insert(Cut::TooDeep);
+            self.cut.get_or_insert(Cut::TooDeep(MAX_NESTED as u32));
             self.skipped = 1;
             self.key = None;
         } else if self.skipped > 0 {
@@ -234,8 +235,8 @@ impl<'t> Walk<'t> {
     fn add(&mut self, text: Option<Box<str>>, kind: PartKind) -> Option<u32> {
         let key = self.key.take();
         self.nodes += 1 + usize::from(text.is_some());
-        if self.nodes >= MAX_NODES {
-            self.cut = Some(Cut::TooManyNodes);
+        if self.nodes >= self.max_nodes {
+            self.cut = Some(Cut::TooManyNodes(self.max_nodes));
             return None;
         }
         let (tag, key) = match (key, self.open.last()) {

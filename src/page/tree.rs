@@ -33,21 +33,64 @@ pub struct Tree {
     pub cut: Option<Cut>,
 }
 
-/// A cap of the parser (safety.md 7: html5ever is quadratic on hostile nesting, so a byte cap alone does not help).
+/// A cap of the parser (safety.md 7: html5ever is quadratic on hostile nesting, so a byte cap alone does not help). Rows of a
+/// page that reached one may be missing or wrong: a run that meets such a page fails as `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// More than [`MAX_DEPTH`] open elements: deeper ones were flattened.
-    TooDeep,
-    /// More than [`MAX_NODES`] nodes: the rest of the page was left out.
-    TooManyNodes,
+    /// More open elements than this: deeper ones were flattened.
+    TooDeep(u32),
+    /// More nodes than this: the rest of the page was left out.
+    TooManyNodes(usize),
     /// More than [`MAX_ATTRIBUTES`] attributes on one tag: the rest of them were left out.
     TooManyAttributes,
 }
 
+impl Cut {
+    /// What was reached, how large the page is, and what to do.
+    pub fn sentence(self, page: &str, bytes: usize) -> String {
+        let size = match bytes as f64 {
+            few if few < 1e6 => format!("{:.0} kB", (few / 1e3).ceil()),
+            many => format!("{:.1} MB", many / 1e6),
+        };
+        let (reached, remedy) = match self {
+            Cut::TooManyNodes(most) => (
+                format!("has more than {} elements and texts, the most that is read of one page", grouped(most)),
+                "ask the site for smaller pages: a filter or a page size in the address, `paginate` in robot.toml",
+            ),
+            Cut::TooDeep(most) => (
+                format!("nests more than {most} elements in each other, so its rows would be read wrong"),
+                "take another page of the site with this list, or its JSON",
+            ),
+            Cut::TooManyAttributes => (
+                format!("has a tag with more than {MAX_ATTRIBUTES} attributes, so its rows would be read wrong"),
+                "take another page of the site with this list, or its JSON",
+            ),
+        };
+        format!("{page} ({size}) {reached}; {remedy}")
+    }
+}
+
+/// A number as people write it: 5,000,000.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let parts = digits.as_bytes().rchunks(3).rev().map(|part| String::from_utf8_lossy(part).into_owned());
+    parts.collect::<Vec<_>>().join(",")
+}
+
 /// As in Blink and WebKit.
 pub const MAX_DEPTH: u32 = 512;
-/// The largest page of the corpus (2.3 MB) has some 60,000.
-pub const MAX_NODES: usize = 500_000;
+/// Nodes of a page at most. The largest page of the corpus (2.3 MB) has some 60,000; a table of 20,000 rows with 15 columns
+/// has 640,000.
+pub const MAX_NODES: usize = 5_000_000;
+/// So many are read however few bytes a page has. Beyond it a page has no more than half as many nodes as bytes, unless it
+/// makes the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million. `<br>x` is a node in 2.5 bytes.
+pub const ALWAYS_READ: usize = 500_000;
+
+/// Nodes that a page of so many bytes may have.
+pub fn max_nodes(bytes: usize) -> usize {
+    (bytes / 2).clamp(ALWAYS_READ, MAX_NODES)
+}
+
 /// The richest tag of the corpus has 20.
 pub const MAX_ATTRIBUTES: usize = 256;
 
@@ -260,13 +303,14 @@ impl Tree {
     }
 
     /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.
+    /// As many as are within [`ALWAYS_READ`] nodes, and the first; what is learned from them reads the others.
     pub fn side_by_side<'a>(parts: impl IntoIterator<Item = (&'a Tree, NodeId)>) -> Tree {
         let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: NodeKind::Document }];
         let mut contents = Contents::default();
         let mut before = None;
         for (tree, part) in parts {
             let start = nodes.len() as u32;
-            if nodes.len() + (tree.end(part).0 - part.0) as usize > MAX_NODES {
+            if before.is_some() && nodes.len() + (tree.end(part).0 - part.0) as usize > ALWAYS_READ {
                 break;
             }
             for node in &tree.nodes[part.index()..tree.end(part).index()] {

@@ -13,10 +13,11 @@ use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 
 use super::html::escape;
+use super::large;
 use super::routes::Shop;
 
 /// What the front page tells of these, in its order.
-pub const ROUTES: [(&str, &str); 17] = [
+pub const ROUTES: [(&str, &str); 22] = [
     ("/bad/404", "not found"),
     ("/bad/500", "broken inside"),
     ("/bad/empty", "a page of no bytes"),
@@ -28,6 +29,11 @@ pub const ROUTES: [(&str, &str); 17] = [
     ("/bad/loop", "redirects to itself"),
     ("/bad/gzip-bomb", "200 kB that unpack to 30 MB"),
     ("/bad/deep", "elements in elements in elements"),
+    ("/bad/deep?levels=600", "a list so deep inside"),
+    ("/bad/attributes?count=300", "a tag with so many attributes"),
+    ("/bad/table?rows=20000&columns=15", "a long table"),
+    ("/bad/table?rows=30&columns=300", "a wide table"),
+    ("/bad/json?rows=100000&columns=3", "a long list in JSON"),
     ("/bad/captcha", "asks whether you are human"),
     ("/bad/latin1", "ISO-8859-1 that calls itself UTF-8"),
     ("/bad/endless", "a list whose next link never ends"),
@@ -41,7 +47,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Longer than any client here waits, yet no connection stays for ever.
 const HANG: Duration = Duration::from_secs(600);
 const SLOW_BYTES: usize = 600;
-const DEEP_DIVS: usize = 100_000;
 const BOMB_BYTES: usize = 200 << 10;
 
 pub fn router() -> Router<Arc<Shop>> {
@@ -56,7 +61,10 @@ pub fn router() -> Router<Arc<Shop>> {
         .route("/cut", get(cut))
         .route("/loop", get(|| async { go("/bad/loop") }))
         .route("/gzip-bomb", get(gzip_bomb))
-        .route("/deep", get(deep))
+        .route("/deep", get(large::deep))
+        .route("/attributes", get(large::attributes))
+        .route("/table", get(large::table))
+        .route("/json", get(large::json))
         .route(
             "/captcha",
             get((StatusCode::FORBIDDEN, Html("<h1>Are you human?</h1><p>Please solve this captcha.</p>"))),
@@ -129,10 +137,6 @@ async fn cut() -> Response {
     response
 }
 
-async fn deep() -> Html<String> {
-    Html("<div>x".repeat(DEEP_DIVS))
-}
-
 async fn latin1() -> Response {
     let body: &[u8] = b"<!DOCTYPE html><title>K\xe4se</title><ul><li>K\xe4se</li><li>Cr\xe8me br\xfbl\xe9e</li>\
         <li>Gr\xfc\xdfe aus K\xf6ln</li><li>\xc4pfel, sch\xf6n und s\xfc\xdf</li><li>Pi\xf1a</li></ul>";
@@ -194,7 +198,7 @@ impl Bits {
     }
 }
 
-fn html_stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+pub(super) fn html_stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let body = Body::from_stream(chunks.map(Ok::<Bytes, std::convert::Infallible>));
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
 }

@@ -9,6 +9,7 @@ mod pages;
 mod old;
 mod new;
 mod html;
+mod large;
 mod catalogue;
 mod visitors;
 mod moods;

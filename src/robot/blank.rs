@@ -70,13 +70,13 @@ impl Blanks {
             *value = self.text(value);
         }
         for secret in self.0.iter().filter(|secret| secret.len() >= MIN_IN_PAGE) {
-            blank_bytes(&mut page.body, secret.as_bytes());
+            replace_bytes(&mut page.body, secret.as_bytes());
         }
     }
 }
 
 /// As it is, as a form or a query spells it, as HTML and as JSON spell it.
-fn spellings(secret: &String) -> Vec<String> {
+pub(super) fn spellings(secret: &String) -> Vec<String> {
     let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let query = form.replace('+', "%20");
     let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
@@ -88,16 +88,17 @@ fn spellings(secret: &String) -> Vec<String> {
     [secret.clone(), form, query, html, json, path].into_iter().filter(|spelling| !spelling.is_empty()).collect()
 }
 
-fn blank_bytes(body: &mut Vec<u8>, secret: &[u8]) {
+/// Puts `***` in its place, wherever it stands.
+pub(super) fn replace_bytes(body: &mut Vec<u8>, secret: &[u8]) {
     let mut out = Vec::new();
-    let mut rest = body.as_slice();
-    while let Some(at) = rest.windows(secret.len()).position(|window| window == secret) {
-        out.extend_from_slice(&rest[..at]);
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(body, secret) {
+        out.extend_from_slice(&body[from..at]);
         out.extend_from_slice(b"***");
-        rest = &rest[at + secret.len()..];
+        from = at + secret.len();
     }
-    if rest.len() != body.len() {
-        out.extend_from_slice(rest);
+    if from > 0 {
+        out.extend_from_slice(&body[from..]);
         *body = out;
     }
 }

@@ -19,6 +19,7 @@ impl Session {
             Some(Missed::Name(reason)) => SessionError::Name { url, reason },
             Some(Missed::TooLong) => SessionError::NoConnection { url, waited: self.patience.connect },
             Some(Missed::Declined(reason)) => SessionError::Connection { url, reason, lost: Lost::Before },
+            Some(Missed::Shortage(reason)) => SessionError::Shortage { url, reason },
             Some(Missed::Connection(reason)) => SessionError::Connection { url, reason, lost: Lost::Nonsense },
             None if causes(error).any(|it| it.is::<rustls::Error>()) => SessionError::Tls { url, reason },
             None => SessionError::Connection { url, reason, lost: lost(error) },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// More than any task asks for; what comes after is a mistake.
+/// More than any task asks for: a file with more is a mistake, and is said to be.
 const MAX_ITEMS: usize = 100_000;
 
 /// An item: variables by name. `${town}` is the item, `${town.column}` its columns.
@@ -13,16 +13,22 @@ pub type Item = BTreeMap<String, String>;
 /// A line an item; empty ones are none.
 pub fn lines(name: &str, text: &str) -> Vec<Item> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.take(MAX_ITEMS).map(|line| Item::from([(name.to_owned(), line.to_owned())])).collect()
+    lines.map(|line| Item::from([(name.to_owned(), line.to_owned())])).collect()
 }
 
 /// A file of the task's folder, by the ending of its name.
 pub fn read(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    match file.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("csv") => csv(name, file, text),
-        Some("jsonl") => jsonl(name, file, text),
-        _ => Ok(lines(name, text)),
+    let items = match file.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("csv") => csv(name, file, text)?,
+        Some("jsonl") => jsonl(name, file, text)?,
+        _ => lines(name, text),
+    };
+    match items.len() {
+        many if many > MAX_ITEMS => {
+            Err(format!("{file}: {many} items are more than the {MAX_ITEMS} that one run may do"))
+        }
+        _ => Ok(items),
     }
 }
 
@@ -32,7 +38,7 @@ fn csv(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(false).from_reader(text.as_bytes());
     let columns = reader.headers().map_err(|error| format!("{file}: {error}"))?.clone();
     let mut items = Vec::new();
-    for row in reader.records().take(MAX_ITEMS) {
+    for row in reader.records() {
         let row = row.map_err(|error| format!("{file}: {error}"))?;
         let mut item: Item = columns
             .iter()
@@ -47,7 +53,7 @@ fn csv(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
 
 fn jsonl(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).take(MAX_ITEMS) {
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let value: Value = serde_json::from_str(line).map_err(|error| format!("{file}:{}: {error}", index + 1))?;
         let mut item = Item::new();
         match &value {
@@ -85,6 +91,14 @@ mod tests {
                 .join(" | "),
             Err(why) => format!("error: {why}"),
         }
+    }
+
+    #[test]
+    fn a_file_with_too_many_items_is_refused_and_not_cut() {
+        let most = read("t", "a.txt", &"x\n".repeat(MAX_ITEMS)).expect("as many as there may be");
+        assert_eq!(most.len(), MAX_ITEMS);
+        let said = read("t", "a.txt", &"x\n".repeat(MAX_ITEMS + 1)).expect_err("one more");
+        assert_eq!(said, "a.txt: 100001 items are more than the 100000 that one run may do");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod home;
 mod manners;
 mod cookies;
 mod blank;
+mod tokens;
 mod trouble;
 
 use std::collections::BTreeMap;

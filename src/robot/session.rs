@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use url::Url;
@@ -57,7 +57,20 @@ pub struct Session {
     pub(super) secrets: Blanks,
     pub requests: u32,
     /// What happened on the wire, a line a request, until somebody takes it.
-    pub log: Vec<String>,
+    pub log: Vec<LogLine>,
+}
+
+/// What happened on the wire, and when: a wait is the time between two lines.
+#[derive(Clone, Debug)]
+pub struct LogLine {
+    pub at: DateTime<Utc>,
+    pub text: String,
+}
+
+impl LogLine {
+    pub fn now(text: impl Into<String>) -> LogLine {
+        LogLine { at: Utc::now(), text: text.into() }
+    }
 }
 
 pub(super) struct Limits {
@@ -200,6 +213,10 @@ impl Session {
         self.basic.get(&*origin(url))
     }
 
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.log.push(LogLine::now(text));
+    }
+
     /// Waits, but not beyond the run's time.
     pub async fn pause(&mut self, time: Duration) -> Result<(), SessionError> {
         self.home.rest();
@@ -278,7 +295,7 @@ impl Session {
         if let Some(location) = redirect_target(&response) {
             let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
             let elapsed_ms = started.elapsed().as_millis();
-            self.log.push(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
+            self.note(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
             return Ok(Reply::Elsewhere { status, location });
         }
         let page = self.read(request, response, started, purpose).await?;
@@ -365,7 +382,7 @@ impl Session {
         let size = body.len().div_ceil(1024);
         let kind = sent::kind(&headers);
         let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
-        self.log.push(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
+        self.note(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
         let url = without_password(&request.url);
         Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }

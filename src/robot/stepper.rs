@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use super::walker::{Memory, Walker, says_where};
 use super::{Alone, Home, Observer, Order, Trouble, session, steps};
@@ -22,6 +22,7 @@ pub struct Stepper<'a> {
     /// How everything stood before each step that was done, and before the one that failed.
     before: Vec<Memory>,
     time: Duration,
+    began: DateTime<Utc>,
 }
 
 impl<'a> Stepper<'a> {
@@ -47,7 +48,15 @@ impl<'a> Stepper<'a> {
             _ => {}
         }
         let walker = Walker::new(order, session, observer, today);
-        Ok(Stepper { walker, steps, written, done: 0, before: Vec::new(), time: order.task.limits.timeout.0 })
+        Ok(Stepper {
+            walker,
+            steps,
+            written,
+            done: 0,
+            before: Vec::new(),
+            time: order.task.limits.timeout.0,
+            began: Utc::now(),
+        })
     }
 
     pub fn steps(&self) -> &[Step] {
@@ -75,9 +84,12 @@ impl<'a> Stepper<'a> {
             self.before.push(self.walker.memory());
         }
         self.walker.session.end_at(Instant::now() + self.time);
+        self.began = Utc::now();
         let is_done_already = self.is_implied(self.done) && self.written > 0 && self.walker.extracted;
         let result =
             if is_done_already { Ok(()) } else { steps::run_one(&mut self.walker, &self.steps, self.done).await };
+        // A person reads now, for a minute or for ten: others may ask the host meanwhile.
+        self.walker.session.home.rest();
         self.done += usize::from(result.is_ok());
         Some(result)
     }
@@ -90,10 +102,12 @@ impl<'a> Stepper<'a> {
         true
     }
 
-    /// The current page, secrets blanked.
+    /// The current page, secrets and tokens blanked.
     pub fn page(&self) -> Option<Page> {
-        let page = &self.walker.stand.as_ref()?.page;
-        Some(self.walker.blanked(page).unwrap_or_else(|| page.clone()))
+        let mut page = self.walker.stand.as_ref()?.page.clone();
+        self.walker.blanks.page(&mut page);
+        self.walker.tokens.blank_page(&mut page);
+        Some(page)
     }
 
     /// The current page, read. What is shown of it must be [`Stepper::blank`]ed.
@@ -102,12 +116,21 @@ impl<'a> Stepper<'a> {
     }
 
     pub fn blank(&self, text: &str) -> String {
-        self.walker.blanks.text(text)
+        self.walker.blank(text)
     }
 
-    /// Variables as they are now, secrets blanked.
+    /// Variables as they are now, secrets and tokens blanked.
     pub fn variables(&self) -> BTreeMap<String, String> {
-        self.walker.variables.iter().map(|(name, value)| (name.clone(), self.blank(value))).collect()
+        let tokens = &self.walker.tokens;
+        let shown = |(name, value): (&String, &String)| {
+            (name.clone(), if tokens.is_variable(name) { "***".to_owned() } else { self.blank(value) })
+        };
+        self.walker.variables.iter().map(shown).collect()
+    }
+
+    /// When the last step began.
+    pub fn began(&self) -> DateTime<Utc> {
+        self.began
     }
 
     /// The session as it is now.

@@ -54,6 +54,8 @@ pub enum SessionError {
     Tls { url: String, reason: String },
     #[error("the connection to {url} failed: {reason}")]
     Connection { url: String, reason: String, lost: Lost },
+    #[error("no connection to {url} could be opened: {reason}")]
+    Shortage { url: String, reason: String },
     #[error("the header `{0}` cannot be sent: a name or value has characters that HTTP does not allow")]
     Header(String),
     #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
@@ -133,7 +135,7 @@ impl SessionError {
             SessionError::PageMemory(_) => Failure::Memory,
             SessionError::PageCrashed(_) | SessionError::BrowserGone(_) => Failure::Crash,
             SessionError::Script { .. } => Failure::Robot,
-            SessionError::BrowserStart(_) => Failure::Internal,
+            SessionError::BrowserStart(_) | SessionError::Shortage { .. } => Failure::Internal,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use chrono::{NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use encoding_rs::Encoding;
 
 use super::blank::Blanks;
@@ -14,6 +14,7 @@ use super::browser::{Browser, Seat};
 use super::manners::{refresh, retry};
 use super::session::{Request, Session, shown};
 use super::steps::LoggedIn;
+use super::tokens::Tokens;
 use super::trouble::SessionError;
 use super::variables::{self, Values};
 use super::{Observer, Order, Trouble, link, session, steps};
@@ -28,6 +29,8 @@ pub struct Walker<'a> {
     pub browser: Option<Browser>,
     seat: Seat<'a>,
     pub blanks: Blanks,
+    /// What the site has handed out, which is blanked where the walk is shown.
+    pub tokens: Tokens,
     secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
     pub files: &'a BTreeMap<String, String>,
@@ -81,6 +84,7 @@ impl<'a> Walker<'a> {
             browser: None,
             seat: order.seat,
             blanks: Blanks::new(order.secrets),
+            tokens: Tokens::of(order.script),
             secrets: order.secrets,
             files: order.files,
             variables: BTreeMap::new(),
@@ -258,13 +262,23 @@ impl<'a> Walker<'a> {
         self.arrive(Request::get(url), true).await
     }
 
-    /// Stands on a page; `strict`: one with a bad status is trouble.
+    /// Stands on a page; `strict`: one with a bad status is trouble. So is one that was not read whole: rows, links or fields
+    /// may be among what is missing.
     pub fn stand_unless_bad(&mut self, page: Page, strict: bool) -> Result<(), Trouble> {
         let objection = objection(&page).filter(|_| strict || page.meta.status < 400);
         self.stand_on(page);
         match objection {
-            None => Ok(()),
+            None => self.check_whole(),
             Some((cause, sentence)) => Err(self.trouble(cause, sentence)),
+        }
+    }
+
+    /// Is the current page read whole?
+    fn check_whole(&self) -> Result<(), Trouble> {
+        let Stand { page, tree, .. } = self.here()?;
+        match tree.cut {
+            None => Ok(()),
+            Some(cut) => Err(self.trouble(Failure::Limit, cut.sentence(&shown(&page.meta.url), page.body.len()))),
         }
     }
 
@@ -301,8 +315,12 @@ impl<'a> Walker<'a> {
 
     /// Traces what happened on the wire, and says what went wrong there.
     pub fn told<T>(&mut self, sent: Result<T, SessionError>) -> Result<T, Trouble> {
-        for line in std::mem::take(&mut self.session.log) {
-            self.trace(line);
+        let lines = std::mem::take(&mut self.session.log);
+        if !lines.is_empty() {
+            self.tokens.read_cookies(self.session.jar.iter().map(|cookie| (cookie.name(), cookie.value())));
+        }
+        for line in lines {
+            self.trace_at(line.at, &line.text);
         }
         sent.map_err(|error| self.trouble(error.cause(), error.to_string()))
     }
@@ -317,9 +335,6 @@ impl<'a> Walker<'a> {
         };
         let decoded = charset::decode(&page.body, told);
         let tree = Tree::parse(&decoded.text);
-        if let Some(cut) = tree.cut {
-            self.trace(format!("{} was not read to its end: {cut:?}", shown(&page.meta.url)));
-        }
         if decoded.had_errors {
             let encoding = decoded.encoding.name();
             self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", shown(&page.meta.url)));
@@ -327,6 +342,7 @@ impl<'a> Walker<'a> {
         if decoded.encoding != encoding_rs::UTF_8 {
             self.trace(format!("read as {}", decoded.encoding.name()));
         }
+        self.tokens.read(&tree);
         let (text, encoding) = (decoded.text, decoded.encoding);
         self.stand = Some(Rc::new(Stand { page, text, tree, encoding }));
         self.extracted = false;
@@ -338,7 +354,7 @@ impl<'a> Walker<'a> {
         let page = Page { meta: stand.page.meta.clone(), body: html.as_bytes().to_vec() };
         let part = Stand { page, text: stand.text.clone(), tree: Tree::parse(html), encoding: encoding_rs::UTF_8 };
         self.stand = Some(Rc::new(part));
-        Ok(())
+        self.check_whole()
     }
 
     /// Is the current page one to be used at all?
@@ -383,14 +399,21 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// The page without the secrets that the site has sent back; `None` where it has sent none.
+    /// The page as it is kept: without the secrets that the site has sent back, and without tokens in its address and headers.
+    /// `None` where there is nothing to blank.
     pub fn blanked(&self, page: &Page) -> Option<Page> {
-        if self.blanks.is_empty() {
+        let mut meta = page.meta.clone();
+        if !self.tokens.blank_meta(&mut meta) && self.blanks.is_empty() {
             return None;
         }
-        let mut page = page.clone();
+        let mut page = Page { meta, body: page.body.clone() };
         self.blanks.page(&mut page);
         Some(page)
+    }
+
+    /// A text as people may see it: no secret, and no token of the site's.
+    pub fn blank(&self, text: &str) -> String {
+        self.tokens.blank(&self.blanks.text(text))
     }
 
     /// Waits, but not beyond the run's time.
@@ -410,14 +433,22 @@ impl<'a> Walker<'a> {
     }
 
     pub fn remember(&mut self, name: &str, value: String) {
+        if self.tokens.is_variable(name) {
+            self.tokens.add(&value);
+        }
         self.trace(format!("{name} = {value}"));
         self.variables.insert(name.to_owned(), value);
     }
 
     pub fn trace(&mut self, text: impl AsRef<str>) {
+        self.trace_at(Utc::now(), text.as_ref());
+    }
+
+    /// The same for what happened a while ago.
+    fn trace_at(&mut self, at: DateTime<Utc>, text: &str) {
         let (step, verb) = self.place();
-        let text = one_line(self.blanks.text(text.as_ref()));
-        self.observer.trace(TraceLine { at: Utc::now(), step, verb, text });
+        let text = one_line(self.blank(text));
+        self.observer.trace(TraceLine { at, step, verb, text });
     }
 
     /// What went wrong in this step, with the page it happened on.
@@ -427,8 +458,9 @@ impl<'a> Walker<'a> {
         let mut page = self.stand.as_ref().map(|stand| stand.page.clone());
         if let Some(page) = &mut page {
             self.blanks.page(page);
+            self.tokens.blank_meta(&mut page.meta);
         }
-        Trouble { cause, sentence: place + &one_line(self.blanks.text(sentence.as_ref())), page }
+        Trouble { cause, sentence: place + &one_line(self.blank(sentence.as_ref())), page }
     }
 
     /// The outermost step, counted from 1 (0: implied), and the verbs from there in: `for_each › get`.

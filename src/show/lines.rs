@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::config::Config;
 use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::overtime::must_end_by;
 use crate::daemon::progress::Progress;
+use crate::daemon::refused;
 use crate::judge::{self, Severity, Standing};
 use crate::model::{PastRun, State, TaskName};
 use crate::store::{Store, StoreError, TaskRow};
@@ -16,6 +18,9 @@ use crate::taskdir::{self, Shelf};
 
 /// How long a daemon may take to say how far its runs are.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A folder with mistakes whose run is so late has no good version that a daemon could run.
+const NOT_TAKEN_UP: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
@@ -33,6 +38,9 @@ pub struct Line {
     #[serde(rename = "do")]
     pub advice: String,
     pub problem: Option<String>,
+    /// What there is to say of a run that should have ended long ago.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
     /// Known where the folders were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
@@ -46,6 +54,48 @@ pub struct Line {
     /// `enabled = false`
     #[serde(skip)]
     pub is_disabled: bool,
+    /// Why there is no next time: the schedule leaves the task alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+}
+
+/// Why the schedule leaves a task alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// A person has paused it.
+    Paused,
+    /// `enabled = false`
+    Disabled,
+    /// Its log-in was refused, and nothing is new since.
+    Login,
+    /// The folder has mistakes, and there is no good version of before.
+    Config,
+}
+
+impl Hold {
+    /// As the column NEXT has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Hold::Paused => "paused",
+            Hold::Disabled => "disabled",
+            Hold::Login | Hold::Config => "held",
+        }
+    }
+
+    /// In full, with what ends it.
+    pub fn sentence(self, task: &TaskName) -> String {
+        match self {
+            Hold::Paused => format!("never while it is paused; pieme resume {task} ends that"),
+            Hold::Disabled => "never: enabled = false in its task.toml".to_owned(),
+            Hold::Login => {
+                format!("held: its log-in was refused; a new secret, an edit or pieme run {task} tries it again")
+            }
+            Hold::Config => {
+                format!("held until the mistakes in its folder are corrected; pieme validate {task} lists them")
+            }
+        }
+    }
 }
 
 /// What is known of a task, before judgement.
@@ -53,7 +103,17 @@ pub struct Line {
 pub struct Known {
     pub row: TaskRow,
     pub is_disabled: bool,
+    /// When its run under way has ended at the latest.
+    pub must_end_by: Option<DateTime<Utc>>,
     pub tags: Option<Vec<String>>,
+}
+
+impl Known {
+    /// As the store knows it; what only its folder says is looked up where the store leaves it open.
+    pub fn of(config: &Config, row: TaskRow) -> Known {
+        let must_end_by = must_end_by(&config.tasks, &row);
+        Known { is_disabled: is_disabled(config, &row), must_end_by, row, tags: None }
+    }
 }
 
 impl Line {
@@ -62,9 +122,10 @@ impl Line {
         let state = self.state_at(now);
         Line {
             state,
-            advice: judge::advice(state, &self.task, self.last_run.as_ref()),
+            advice: judge::advice(state, &self.task, &self.standing),
             severity: judge::severity(state, self.last_run.as_ref(), self.rows.is_some()),
             age_s: age(self.last_ok, now),
+            stuck: judge::stuck(&self.standing, now),
             ..self.clone()
         }
     }
@@ -78,28 +139,61 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
     last_ok.map(|at| (now - at).num_seconds().max(0))
 }
 
-/// All tasks, worst first.
-pub fn all(config: &Config, daemon_runs: bool, with_tags: bool, now: DateTime<Utc>) -> Result<Vec<Line>, StoreError> {
-    let mut all: BTreeMap<TaskName, Known> = BTreeMap::new();
-    if let Some(store) = Store::open_reader_if_any(&config.store)? {
-        let rows = store.tasks()?;
-        let known = |row: TaskRow| (row.name.clone(), Known { row, is_disabled: false, tags: None });
-        all.extend(rows.into_iter().map(known));
-    }
-    if daemon_runs {
-        all.retain(|_, known| !known.row.removed);
-        all.values_mut().for_each(|known| known.is_disabled = is_disabled(config, &known.row));
-    }
+/// All tasks, worst first. Without a store only their folders are known.
+pub fn all(
+    config: &Config,
+    store: Option<&Store>,
+    daemon_runs: bool,
+    with_tags: bool,
+    now: DateTime<Utc>,
+) -> Result<Vec<Line>, StoreError> {
+    all_with_wait(config, store, daemon_runs, with_tags, now).map(|(lines, _)| lines)
+}
+
+/// The same, with what the daemon waits for.
+pub fn all_with_wait(
+    config: &Config,
+    store: Option<&Store>,
+    daemon_runs: bool,
+    with_tags: bool,
+    now: DateTime<Utc>,
+) -> Result<(Vec<Line>, Option<String>), StoreError> {
+    let mut rows = store.map_or(Ok(Vec::new()), |store| store.tasks())?;
+    rows.retain(|row| !(daemon_runs && row.removed));
+    let known = |row: TaskRow| (row.name.clone(), Known::of(config, row));
+    let mut all: BTreeMap<TaskName, Known> = rows.into_iter().map(known).collect();
     if !daemon_runs || with_tags {
         look_at_folders(config, daemon_runs, &mut all);
     }
     let mut lines: Vec<Line> = all.into_values().map(|known| line(known, daemon_runs, now)).collect();
-    let mut going = if daemon_runs { progress(config) } else { BTreeMap::new() };
+    if daemon_runs {
+        hold_refused(config, &mut lines);
+    }
+    let (mut going, waits_for) = if daemon_runs { progress(config) } else { Default::default() };
     for line in &mut lines {
         line.progress = going.remove(&line.task);
     }
     worst_first(&mut lines);
-    Ok(lines)
+    Ok((lines, waits_for))
+}
+
+/// Why a daemon that is running runs nothing: its store is not there.
+pub fn waits_for(config: &Config) -> Option<String> {
+    progress(config).1
+}
+
+/// Tasks whose log-in was refused, and which a running daemon does not try again.
+pub fn hold_refused(config: &Config, lines: &mut [Line]) {
+    // It is made anew by each daemon.
+    let Ok(started_at) = config.control_socket().symlink_metadata().and_then(|meta| meta.modified()) else { return };
+    for line in lines.iter_mut().filter(|line| line.state == State::Login && line.hold.is_none()) {
+        let folder = taskdir::read(&config.tasks.join(line.task.as_str()));
+        if let (Some(last), Ok(folder)) = (&line.last_run, folder)
+            && refused::is_held(config, &folder, last, started_at.into())
+        {
+            (line.hold, line.next) = (Some(Hold::Login), None);
+        }
+    }
 }
 
 pub fn worst_first(lines: &mut [Line]) {
@@ -114,7 +208,7 @@ fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskNa
         all.retain(|name, _| shelf.get(name).is_some());
     }
     for (name, entry) in shelf.iter() {
-        let unknown = || Known { row: TaskRow::unknown(name.clone()), is_disabled: false, tags: None };
+        let unknown = || Known::of(config, TaskRow::unknown(name.clone()));
         let known = match daemon_runs {
             true => all.get_mut(name),
             false => Some(all.entry(name.clone()).or_insert_with(unknown)),
@@ -131,38 +225,47 @@ fn look_at_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskNa
 }
 
 /// The store does not know which tasks are switched off in their folders; those have no next time.
-pub fn is_disabled(config: &Config, row: &TaskRow) -> bool {
+fn is_disabled(config: &Config, row: &TaskRow) -> bool {
     let may_be = row.next_due.is_none() && !row.paused && row.running_since.is_none();
-    may_be && taskdir::read(&config.tasks.join(row.name.as_str())).is_ok_and(|folder| !folder.task.enabled)
+    may_be && taskdir::read_task(&config.tasks.join(row.name.as_str())).is_ok_and(|task| !task.enabled)
 }
 
 /// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
-fn progress(config: &Config) -> BTreeMap<TaskName, Progress> {
-    let mut going = BTreeMap::new();
+fn progress(config: &Config) -> (BTreeMap<TaskName, Progress>, Option<String>) {
+    let (mut going, mut waits) = (BTreeMap::new(), None);
     let hear = |reply| {
-        if let Reply::Progress { runs } = reply {
+        if let Reply::Progress { runs, waits_for } = reply {
             going.extend(runs.into_iter().map(|run| (run.task.clone(), run)));
+            waits = waits_for;
         }
     };
     // The table is the store's; this is a courtesy that nobody waits for long.
     let _ = control::ask_blocking(&config.control_socket(), &Request::Progress, PATIENCE, hear);
-    going
+    (going, waits)
 }
 
 /// How a task stands.
 pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
-    let Known { row, is_disabled, tags } = known;
+    let Known { row, is_disabled, must_end_by, tags } = known;
     let standing = Standing {
         problem: row.problem.clone(),
         paused: row.paused || is_disabled,
         last_run: row.last_run.clone(),
         published_before: row.previous_rows.is_some(),
         running: daemon_runs && row.running_since.is_some(),
+        must_end_by,
         next_due: row.next_due,
     };
     let state = judge::state(&standing, now);
+    let hold = match &row {
+        _ if is_disabled => Some(Hold::Disabled),
+        row if row.paused => Some(Hold::Paused),
+        row if row.problem.is_some() && row.next_due.is_some_and(|due| now - due > NOT_TAKEN_UP) => Some(Hold::Config),
+        _ => None,
+    };
     Line {
-        advice: judge::advice(state, &row.name, row.last_run.as_ref()),
+        hold,
+        advice: judge::advice(state, &row.name, &standing),
         severity: judge::severity(state, row.last_run.as_ref(), row.published_rows.is_some()),
         state,
         delta: row.published_rows.zip(row.previous_rows).map(|(is, was)| is as i64 - was as i64),
@@ -170,11 +273,12 @@ pub fn line(known: Known, daemon_runs: bool, now: DateTime<Utc>) -> Line {
         similarity: row.last_run.as_ref().and_then(|run| run.verdict.similarity),
         last_ok: row.last_ok,
         age_s: age(row.last_ok, now),
-        next: row.next_due,
+        next: row.next_due.filter(|_| hold.is_none()),
         fails: row.fails_in_a_row,
         task: row.name,
         title: row.title,
         problem: row.problem,
+        stuck: judge::stuck(&standing, now),
         tags,
         last_run: row.last_run,
         progress: None,

@@ -6,6 +6,7 @@ pub mod duplicates;
 pub mod lines;
 pub mod numbers;
 pub mod times;
+pub mod trace;
 pub mod values;
 pub mod verdict;
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::Page;
+use crate::model::{Page, TraceLine};
 use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{Stepper, Trouble};
@@ -87,9 +87,16 @@ impl<'a> Walk<'a> {
             self.trouble.as_ref().map(|trouble| json!({ "cause": trouble.cause, "sentence": trouble.sentence }));
         json!({
             "step": index + 1, "verb": self.stepper.steps()[index].verb(), "implied": self.stepper.is_implied(index),
-            "ok": failed.is_none(), "failed": failed, "trace": watch.trace, "set": set,
+            "ok": failed.is_none(), "failed": failed, "trace": self.timed(&watch.trace), "set": set,
             "variables": self.stepper.variables(), "page": page, "new_rows": watch.new_rows, "rows": watch.rows,
         })
+    }
+
+    /// The lines of a step, each with the milliseconds since the step began.
+    fn timed(&self, lines: &[TraceLine]) -> Vec<Value> {
+        let since_ms = |line: &TraceLine| (line.at - self.stepper.began()).num_milliseconds().max(0);
+        let timed = |line: &TraceLine| json!({ "at": line.at, "since_step_ms": since_ms(line), "step": line.step, "verb": line.verb, "text": line.text });
+        lines.iter().map(timed).collect()
     }
 
     /// Variables that the step has set: before and after.

@@ -89,6 +89,9 @@ impl AddAssign for Collected {
 pub trait Care {
     fn set_keep(&mut self, keep: Keep);
 
+    /// After a panic in the middle of some work: what that had begun is taken back.
+    fn recover(&mut self) {}
+
     /// Writes down that the daemon is alive.
     fn alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
 

@@ -2,6 +2,8 @@
 //! added, changed and removed.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::iter::Peekable;
 use std::mem;
 
 use super::StoreError;
@@ -88,13 +90,14 @@ pub(super) struct Differences {
 }
 
 impl Differences {
-    /// Takes in two generations, or parts of them with the same range of keys. Each key stands once.
+    /// Takes in two generations, or parts of them with the same range of keys; both sorted.
     pub fn join(
         &mut self,
         before: impl Iterator<Item = Result<Mark, StoreError>>,
         after: impl Iterator<Item = Result<Mark, StoreError>>,
     ) -> Result<(), StoreError> {
         let (mut before, mut after) = (before.peekable(), after.peekable());
+        let (mut old, mut new) = (Vec::new(), Vec::new());
         loop {
             let order = match (before.peek(), after.peek()) {
                 (None, None) => return Ok(()),
@@ -102,9 +105,28 @@ impl Differences {
                 (_, Some(Err(_))) | (None, Some(_)) => Ordering::Greater,
                 (Some(Ok(old)), Some(Ok(new))) => old.key.cmp(&new.key),
             };
-            let old = if order == Ordering::Greater { None } else { before.next().transpose()? };
-            let new = if order == Ordering::Less { None } else { after.next().transpose()? };
-            self.take(old, new);
+            if order != Ordering::Greater {
+                next_key(&mut before, &mut old)?;
+            }
+            if order != Ordering::Less {
+                next_key(&mut after, &mut new)?;
+            }
+            self.take_key(&mut old, &mut new);
+        }
+    }
+
+    /// The rows of one key, before and after. Where several share it, equal rows cancel out, wherever they stand, and
+    /// the rest are paired by their order: each row that is not as it was counts once and is listed once.
+    fn take_key(&mut self, old: &mut Vec<Mark>, new: &mut Vec<Mark>) {
+        if old.len() > 1 || new.len() > 1 {
+            leave_out_equal(old, new);
+        }
+        let (mut olds, mut news) = (old.drain(..), new.drain(..));
+        loop {
+            match (olds.next(), news.next()) {
+                (None, None) => return,
+                (old, new) => self.take(old, new),
+            }
         }
     }
 
@@ -140,9 +162,56 @@ impl Differences {
     }
 }
 
+/// All rows of the next key.
+fn next_key<I>(marks: &mut Peekable<I>, of_key: &mut Vec<Mark>) -> Result<(), StoreError>
+where
+    I: Iterator<Item = Result<Mark, StoreError>>,
+{
+    let Some(first) = marks.next().transpose()? else { return Ok(()) };
+    of_key.push(first);
+    while let Some(next) = marks.next_if(|next| next.as_ref().is_ok_and(|next| next.key == first.key)) {
+        of_key.push(next?);
+    }
+    Ok(())
+}
+
+/// Takes out what both have, as often as both have it. The order stays.
+fn leave_out_equal(old: &mut Vec<Mark>, new: &mut Vec<Mark>) {
+    let mut both: HashMap<u64, (usize, usize)> = HashMap::new();
+    old.iter().for_each(|mark| both.entry(mark.digest).or_default().0 += 1);
+    new.iter().for_each(|mark| both.entry(mark.digest).or_default().1 += 1);
+    let equal = |(digest, (old, new)): (u64, (usize, usize))| (digest, (old.min(new), old.min(new)));
+    let mut equal: HashMap<u64, (usize, usize)> = both.into_iter().map(equal).collect();
+    let mut is_other = |mark: &Mark, count: fn(&mut (usize, usize)) -> &mut usize| {
+        let left = equal.get_mut(&mark.digest).map(count).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_none()
+    };
+    old.retain(|mark| is_other(mark, |it| &mut it.0));
+    new.retain(|mark| is_other(mark, |it| &mut it.1));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_share_a_key_count_one_by_one() {
+        let mut found = Differences::default();
+        let before = marks(&[(1, 1, 7), (1, 2, 7), (1, 3, 8), (1, 4, 9), (2, 5, 1)]);
+        let after = marks(&[(1, 1, 9), (1, 2, 5), (1, 3, 7), (2, 4, 1), (2, 5, 1), (3, 6, 1), (3, 7, 1)]);
+        found.join(before.into_iter(), after.into_iter()).expect("marks");
+        assert_eq!(found.counts, Counts { added: 3, changed: 1, removed: 1 });
+        let listed: Vec<(What, i64, i64)> =
+            found.listed(9).expect("few").iter().map(|it| (it.what, it.row, it.row_before)).collect();
+        let expected = [
+            (What::Added, 5, 0),
+            (What::Added, 6, 0),
+            (What::Added, 7, 0),
+            (What::Changed, 2, 2),
+            (What::Removed, 3, 3),
+        ];
+        assert_eq!(listed, expected);
+    }
 
     fn marks(of: &[(u128, i64, u64)]) -> Vec<Result<Mark, StoreError>> {
         of.iter().map(|&(key, row, digest)| Ok(Mark { key, row, digest })).collect()

@@ -67,8 +67,14 @@ pub enum StoreError {
     NoSuchRun(RunId),
     #[error("run {0} has ended already")]
     RunEnded(RunId),
-    #[error("{0} columns are more than a table takes ({max})", max = super::names::MAX_COLUMNS)]
+    #[error(
+        "{0} columns, with the values of typed ones, are more than a published table takes ({max}; SQLite takes 2,000, \
+         PostgreSQL 1,600); leave some out: `pieme label TASK --names a,b,-`",
+        max = super::names::MAX_COLUMNS
+    )]
     TooManyColumns(usize),
+    #[error("the store failed ({0}); this is a mistake in pieme, and nothing was written")]
+    Panicked(String),
     #[error("a stored value makes no sense: {0}")]
     Value(String),
     #[error("{}: {source}", path.display())]
@@ -89,6 +95,17 @@ impl StoreError {
     pub fn is_passing(&self) -> bool {
         use StoreError::{AtWork, Away, Busy, HalfCopied};
         matches!(self, Away { .. } | Busy(_) | AtWork(_) | HalfCopied(_))
+    }
+
+    /// Whether a daemon that starts waits for it to be over: nobody need change anything about pieme.
+    pub fn is_waited_for(&self) -> bool {
+        let is_full =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        match self {
+            StoreError::Away { .. } | StoreError::Full(_) => true,
+            StoreError::Io { source, .. } => is_full(source),
+            _ => false,
+        }
     }
 
     /// Names the file where the error alone does not.

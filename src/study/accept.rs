@@ -46,6 +46,30 @@ pub struct Accepted {
 }
 
 impl Study {
+    /// A name or none for each column of a candidate, out of names that were given in order: for the columns that are
+    /// shown, or for all of them.
+    pub fn named(
+        &self,
+        proposal: &Proposal,
+        pick: usize,
+        given: Vec<Option<String>>,
+    ) -> Result<Vec<Option<String>>, StudyError> {
+        let most = proposal.candidates.len();
+        if pick >= most {
+            return Err(StudyError::NoSuchCandidate { given: pick + 1, most });
+        }
+        let mut names = self.names(proposal, pick);
+        let shown: Vec<String> = names.iter().flatten().cloned().collect();
+        if given.len() == names.len() {
+            return Ok(given);
+        }
+        if given.len() != shown.len() {
+            return Err(StudyError::NameCount { pick: pick + 1, shown, given: given.len() });
+        }
+        names.iter_mut().filter(|name| name.is_some()).zip(given).for_each(|(name, new)| *name = new);
+        Ok(names)
+    }
+
     pub fn accept(&self, proposal: &Proposal, choice: &Choice) -> Result<Accepted, StudyError> {
         let most = proposal.candidates.len();
         let none = || StudyError::NoSuchCandidate { given: choice.pick.saturating_add(1), most };
@@ -104,9 +128,10 @@ impl Study {
 }
 
 fn check_names(choice: &Choice, candidate: &Candidate) -> Result<(), StudyError> {
-    let has = candidate.template.columns().len();
-    if choice.names.len() != has {
-        return Err(StudyError::NameCount { pick: choice.pick + 1, has, given: choice.names.len() });
+    let columns = candidate.template.columns();
+    if choice.names.len() != columns.len() {
+        let shown = columns.iter().map(|column| column.name.clone()).collect();
+        return Err(StudyError::NameCount { pick: choice.pick + 1, shown, given: choice.names.len() });
     }
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for name in choice.names.iter().flatten() {

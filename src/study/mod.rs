@@ -83,10 +83,12 @@ impl Proposal {
 pub enum StudyError {
     #[error("no list was found on {0}; is the right page reached? `pieme log` shows the steps")]
     NoList(String),
+    #[error("{0}")]
+    NotWhole(String),
     #[error("there is no candidate {given}; choose 1 to {most}")]
     NoSuchCandidate { given: usize, most: usize },
-    #[error("candidate {pick} has {has} columns, but {given} names were given")]
-    NameCount { pick: usize, has: usize, given: usize },
+    #[error("candidate {pick} has {} ({}), but {} given", counted(shown.len(), "column"), shown.join(", "), were(*given))]
+    NameCount { pick: usize, shown: Vec<String>, given: usize },
     #[error("the column name `{0}` is given twice, in other letters; the same letters make one column of both")]
     NameTwice(String),
     #[error("at least one column must be kept")]
@@ -95,6 +97,14 @@ pub enum StudyError {
     Help(#[from] HelpError),
     #[error("task.toml: {0}; {hint}", hint = .0.hint)]
     Shape(#[from] ShapeError),
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn were(names: usize) -> String {
+    format!("{} {}", counted(names, "name"), if names == 1 { "was" } else { "were" })
 }
 
 impl Study {
@@ -110,6 +120,9 @@ impl Study {
     /// Lists of the page with what a person says now, or else with the newest of what was said before that still stands on it.
     /// What is done to a candidate now is done to one of those.
     pub fn propose(&self, help: &Help) -> Result<Proposal, StudyError> {
+        if let Some(cut) = self.tree.cut {
+            return Err(StudyError::NotWhole(cut.sentence(self.known.page.url.as_str(), self.body.len())));
+        }
         let proposal = if help.only_finishes() { self.by_itself(help)? } else { self.taught(help.clone())? };
         if proposal.candidates.is_empty() {
             return Err(StudyError::NoList(self.known.page.url.to_string()));
@@ -170,7 +183,8 @@ impl Study {
             let places: Vec<Span> = proposed.places.iter().map(|&(start, stop)| Span { start, stop }).collect();
             let fits = table.columns.len() == template.columns().len() && places.len() == table.rows.len();
             let method = Finder::named(&proposed.method)?.name();
-            fits.then_some(Candidate { method, score: proposed.score, template, table, places })
+            // A list that had reached a limit was not kept.
+            fits.then_some(Candidate { method, score: proposed.score, template, table, places, limit: None })
         };
         let candidates: Option<Vec<Candidate>> = kept.proposals.iter().map(candidate).collect();
         Some((candidates.filter(|it| !it.is_empty())?, kept.doubt.clone()))

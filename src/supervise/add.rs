@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::model::task::NameError;
-use crate::model::{Outcome, Span, StoreAddress, TaskName, Verdict};
+use crate::model::{Failure, Outcome, Span, StoreAddress, TaskName, Verdict};
 use crate::taskdir::{self, Problem, TaskFolder};
 
 /// What begins with a dot is no task.
@@ -20,6 +20,8 @@ const PREFIX: &str = ".adding-";
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 /// Longer names are cut: they head the columns of tables.
 const MAX_NAME: usize = 40;
+/// Pages that are read before a person is asked: the list, and whether it goes on. The task's first run reads all.
+const TRIAL_PAGES: u32 = 2;
 
 /// What a person says of a new task.
 pub struct NewTask {
@@ -31,6 +33,10 @@ pub struct NewTask {
     pub browser: bool,
     /// The address is of this machine or of a private network, and rightly so.
     pub allow_private: bool,
+    /// The site's robots.txt is not asked.
+    pub ignore_robots: bool,
+    /// Pages that a run reads at most; none: as many as a task without limits of its own.
+    pub max_pages: Option<u32>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +56,9 @@ pub enum AddError {
     Problem(String),
     #[error("{path}: {source}", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("no task was made: {advice}", advice = advice(.0))]
-    NothingSeen(Outcome),
+    /// There is no list to choose from. The sentence is the run's own.
+    #[error("no task was made: {sentence}; {advice}", advice = advice(.outcome))]
+    NothingSeen { outcome: Outcome, sentence: String },
 }
 
 /// What people type has no scheme more often than not.
@@ -109,12 +116,31 @@ impl Draft {
         taskdir::read(&self.made)
     }
 
-    /// Has its first run seen something to choose from?
-    pub fn check(&self, verdict: &Verdict) -> Result<(), AddError> {
+    /// The folder as the trial run reads it: the first pages only.
+    pub fn trial(&self) -> Result<TaskFolder, Problem> {
+        let mut folder = self.folder()?;
+        folder.task.limits.max_pages = folder.task.limits.max_pages.min(TRIAL_PAGES);
+        Ok(folder)
+    }
+
+    /// Has the trial run seen something to choose from? Where it has read the first page and failed after it: why.
+    pub fn check(&self, verdict: &Verdict) -> Result<Option<String>, AddError> {
         match verdict.outcome {
-            Outcome::Published(_) | Outcome::Quarantined(_) => Ok(()),
-            outcome @ (Outcome::Empty(_) | Outcome::Failed(_)) => Err(AddError::NothingSeen(outcome)),
+            Outcome::Published(_) | Outcome::Quarantined(_) => Ok(None),
+            // A page after the first is asked for only when the first had rows.
+            Outcome::Failed(_) if verdict.pages > 0 => Ok(Some(without_task_toml(&verdict.sentence).to_owned())),
+            Outcome::Empty(_) | Outcome::Failed(_) if verdict.sentence.contains(MEANT) => {
+                Err(refusal(verdict.sentence.clone()))
+            }
+            outcome @ (Outcome::Empty(_) | Outcome::Failed(_)) => {
+                Err(AddError::NothingSeen { outcome, sentence: without_task_toml(&verdict.sentence).to_owned() })
+            }
         }
+    }
+
+    /// Its runs read the first page only, from now on.
+    pub fn read_first_page_only(&self) -> Result<(), AddError> {
+        taskdir::set_max_pages(&self.made, 1).map_err(|problem| AddError::Problem(problem.to_string()))
     }
 
     /// Moves the folder to its place.
@@ -159,10 +185,22 @@ fn refusal(message: String) -> AddError {
     }
 }
 
+/// A run's sentence without its advice about a file that is not there yet.
+fn without_task_toml(sentence: &str) -> &str {
+    match sentence.rfind("; ") {
+        Some(cut) if sentence[cut..].contains("in task.toml") => &sentence[..cut],
+        _ => sentence,
+    }
+}
+
 fn advice(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Empty(_) => "there is no list on that page; one that scripts put together comes with a real browser",
-        _ => "mend what is said above and add it again; a page behind a log-in wants a robot.toml",
+        Outcome::Failed(Failure::RobotsTxt) => "robots.txt may be ignored where the site's owner allows it",
+        Outcome::Failed(Failure::Login) => "a page behind a log-in needs a robot.toml: see docs/script.md",
+        Outcome::Failed(Failure::Blocked) => "a site that turns robots away may let a real browser in",
+        Outcome::Failed(Failure::Network | Failure::Tls | Failure::Http) => "check the address, or try again later",
+        _ => "a task folder written by hand can raise its limits: see README.md",
     }
 }
 
@@ -172,7 +210,14 @@ fn task_toml(new: &NewTask) -> Result<String, AddError> {
     }
     let mut text =
         format!("url = {}\n\n[schedule]\nevery = \"{}\"\n", toml::Value::String(new.url.to_string()), new.every.trim());
-    let fetch = [(new.browser, "engine = \"browser\"\n"), (new.allow_private, "allow_private = true\n")];
+    if let Some(pages) = new.max_pages {
+        text.push_str(&format!("\n[limits]\nmax_pages = {pages}\n"));
+    }
+    let fetch = [
+        (new.browser, "engine = \"browser\"\n"),
+        (new.allow_private, "allow_private = true\n"),
+        (new.ignore_robots, "robots_txt = false\n"),
+    ];
     if fetch.iter().any(|(wanted, _)| *wanted) {
         text.push_str("\n[fetch]\n");
         fetch.iter().filter(|(wanted, _)| *wanted).for_each(|(_, line)| text.push_str(line));
@@ -226,6 +271,26 @@ mod tests {
         assert_eq!(read("http://example.org").as_deref(), Some("http://example.org/"));
         assert_eq!(read("file:///etc/passwd"), None);
         assert_eq!(read("ftp://example.org/x"), None);
+    }
+
+    #[test]
+    fn advice_about_a_file_that_is_not_there_yet_is_left_out() {
+        for (sentence, left) in [
+            (
+                "robots.txt keeps us away: x; set `fetch.robots_txt = false` in task.toml if that may be",
+                "robots.txt keeps us away: x",
+            ),
+            (
+                "https://example.org/ is too large; raise `limits.max_page_bytes` in task.toml",
+                "https://example.org/ is too large",
+            ),
+            (
+                "https://example.org/ answered with status 503; try later",
+                "https://example.org/ answered with status 503; try later",
+            ),
+        ] {
+            assert_eq!(without_task_toml(sentence), left);
+        }
     }
 
     #[test]

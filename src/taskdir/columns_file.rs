@@ -16,19 +16,24 @@ pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
 
 /// Makes `expect.allow_empty` true: a person has said that there may be nothing.
 pub fn allow_empty(dir: &Path) -> Result<(), Problem> {
-    expect(dir, "allow_empty", true)
+    set_key(dir, "expect", "allow_empty", value(true))
 }
 
 /// Makes `expect.auto_accept` false: a person has undone what was accepted without one.
 pub fn ask_before_accepting(dir: &Path) -> Result<(), Problem> {
-    expect(dir, "auto_accept", false)
+    set_key(dir, "expect", "auto_accept", value(false))
 }
 
-fn expect(dir: &Path, key: &str, to: bool) -> Result<(), Problem> {
+/// Makes `limits.max_pages` this: a person wants no more of the list.
+pub fn set_max_pages(dir: &Path, pages: u32) -> Result<(), Problem> {
+    set_key(dir, "limits", "max_pages", value(i64::from(pages)))
+}
+
+fn set_key(dir: &Path, table: &str, key: &str, to: Item) -> Result<(), Problem> {
     rewrite(dir, |document| {
-        let expect = document.entry("expect").or_insert_with(toml_edit::table);
-        if let Some(expect) = expect.as_table_like_mut() {
-            expect.insert(key, value(to));
+        let table = document.entry(table).or_insert_with(toml_edit::table);
+        if let Some(table) = table.as_table_like_mut() {
+            table.insert(key, to);
         }
     })
 }

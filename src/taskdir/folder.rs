@@ -13,6 +13,8 @@ use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
+use crate::model::shortage;
+
 pub const PUBLIC_FILE: Mode = Mode::from_bits_truncate(0o644);
 pub const PRIVATE_FILE: Mode = Mode::from_bits_truncate(0o600);
 pub const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
@@ -30,7 +32,7 @@ pub enum FileError {
     Refused { path: PathBuf, what: &'static str },
     #[error("{}: larger than the limit of {cap} bytes", path.display())]
     TooBig { path: PathBuf, cap: u64 },
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), shortage::in_words(source))]
     Io { path: PathBuf, source: io::Error },
 }
 
@@ -46,8 +48,13 @@ impl FileError {
         match self {
             FileError::Refused { what, .. } => (*what).to_owned(),
             FileError::TooBig { cap, .. } => format!("the file is larger than the limit of {} kB", cap >> 10),
-            FileError::Io { source, .. } => source.to_string(),
+            FileError::Io { source, .. } => shortage::in_words(source),
         }
+    }
+
+    /// Nothing is wrong with the file: we have no descriptor or no memory left.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, FileError::Io { source, .. } if shortage::shortage(source).is_some())
     }
 
     pub fn hint(&self) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, PUBLIC_FILE};
+use super::reading::Reading;
 use super::{Problem, Source};
 use crate::induce::adjust::Adjust;
 use crate::induce::finish::{Asked, SheetStep};
@@ -141,6 +142,18 @@ pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
     match folder.read(LABELS_FILE, MAX_LABELS_BYTES)? {
         Some(bytes) => Source::new(dir.join(LABELS_FILE), bytes)?.parse(),
         None => Ok(Labels::default()),
+    }
+}
+
+/// Everything that is wrong with labels.toml. A run reads it; the daemon does not: ten thousand more files at a start.
+pub fn check_labels(dir: &Path) -> Vec<Problem> {
+    let read = Folder::open(dir).and_then(|folder| folder.read(LABELS_FILE, MAX_LABELS_BYTES));
+    let source = read
+        .map_err(Problem::from)
+        .and_then(|bytes| bytes.map(|bytes| Source::new(dir.join(LABELS_FILE), bytes)).transpose());
+    match source {
+        Ok(source) => source.map(|source| Reading::<Labels>::of(&source).problems).unwrap_or_default(),
+        Err(problem) => vec![problem],
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod problem;
 mod source;
+mod reading;
 pub mod folder;
 mod before;
 mod check;
@@ -19,19 +20,19 @@ pub mod share;
 mod template_text;
 mod script_text;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::induce::Template;
+use crate::alert::Channels;
+use crate::induce::template::{Template, TemplateError};
 use crate::model::{Script, Task, TaskName};
 
 pub use before::{bring_back, keep_before};
-pub use columns_file::{allow_empty, ask_before_accepting, write_columns};
+pub use columns_file::{allow_empty, ask_before_accepting, set_max_pages, write_columns};
 pub use folder::FileError;
 pub use items::read_items;
 pub use kept::{KeptPages, read_robots, write_robots};
-pub use labels_file::{Label, LabelKind, Labels, Spoken, read_labels, write_labels};
+pub use labels_file::{Label, LabelKind, Labels, Spoken, check_labels, read_labels, write_labels};
 pub use problem::Problem;
 pub use relabel::{Relabelling, relabel};
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
@@ -42,6 +43,7 @@ pub use state::{forget_proposals, read_cookies, read_proposals, write_cookies, w
 pub use template_text::TemplateText;
 
 use folder::Folder;
+use reading::Reading;
 
 pub const TASK_FILE: &str = "task.toml";
 pub const ROBOT_FILE: &str = "robot.toml";
@@ -68,22 +70,68 @@ pub struct TaskFolder {
     pub notes: Vec<String>,
 }
 
-/// Reads a task folder whole, or says what is wrong with it.
+/// Reads a task folder whole, or says everything that is wrong with it.
 pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     let name = name_of(dir)?;
     let folder = Folder::open(dir).map_err(Problem::from)?;
     folder.refuse_writable_by_all(dir).map_err(Problem::from)?;
 
-    let task_source = read_toml(&folder, TASK_FILE)?.ok_or_else(|| no_task_file(dir))?;
-    let robot_source = read_toml(&folder, ROBOT_FILE)?;
-    let (task, script) = check_sources(&task_source, robot_source.as_ref())?;
-
-    read_items(dir, &script)?;
-
-    let template = read_template(&folder, TEMPLATE_FILE)?.as_deref().map(TemplateText::new);
-    read_template(&folder, DETAILS_FILE)?;
-    let notes = notes::of(&task);
+    let mut found = Vec::new();
+    let task = read_toml(&folder, TASK_FILE).and_then(|source| source.ok_or_else(|| no_task_file(dir)));
+    let read = check_sources(task, read_toml(&folder, ROBOT_FILE), &mut found);
+    let template = noted(read_template(&folder, TEMPLATE_FILE), &mut found).flatten();
+    let details = noted(read_template(&folder, DETAILS_FILE), &mut found).flatten();
+    let Some((source, task, script)) = read else { return Err(first_of(found)) };
+    noted(read_items(dir, &script), &mut found);
+    let mut notes = notes::of(&task);
+    if let Some((_, template)) = &template {
+        let unmatched = check::unmatched(&task, &script, template, details.as_ref().map(|(_, it)| it));
+        notes.extend(sort_out_unmatched(dir, (&source, &task, template), unmatched, &mut found));
+    }
+    Problem::gathered(found)?;
+    let template = template.map(|(text, _)| TemplateText::new(&text));
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
+}
+
+/// What task.toml alone says: for whoever asks of thousands of folders.
+pub fn read_task(dir: &Path) -> Result<Task, Problem> {
+    let folder = Folder::open(dir).map_err(Problem::from)?;
+    read_toml(&folder, TASK_FILE)?.ok_or_else(|| no_task_file(dir))?.parse()
+}
+
+/// Columns that match nothing are mistakes, unless a labelling is just being written. Notes where nobody has confirmed
+/// the template.
+fn sort_out_unmatched(
+    dir: &Path,
+    (source, task, template): (&Source, &Task, &Template),
+    unmatched: Vec<usize>,
+    found: &mut Vec<Problem>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if unmatched.is_empty() {
+        return notes;
+    }
+    // What is wrong with the labels is said elsewhere.
+    let Ok(labels) = read_labels(dir) else { return notes };
+    for column in unmatched {
+        let name = &task.columns[column].name;
+        match labels.labels.last() {
+            None => notes.push(notes::unmatched(name)),
+            Some(last) if last.columns.contains(name) => {}
+            Some(_) => found.push(check::unmatched_problem(source, task, template, column)),
+        }
+    }
+    notes
+}
+
+/// What was read; what was not is noted.
+fn noted<T>(read: Result<T, Problem>, found: &mut Vec<Problem>) -> Option<T> {
+    read.map_err(|problem| found.push(problem)).ok()
+}
+
+/// Where there is at least one.
+fn first_of(found: Vec<Problem>) -> Problem {
+    Problem::gathered(found).expect_err("nothing was read, and somebody has said why")
 }
 
 /// The files of a task that a person writes, as texts.
@@ -104,8 +152,8 @@ pub fn read_texts(dir: &Path) -> Result<Texts, FileError> {
     Ok(Texts { task: read(TASK_FILE)?.unwrap_or_default(), robot: read(ROBOT_FILE)? })
 }
 
-/// What would be wrong with the folder if these texts stood in it.
-pub fn check_texts(dir: &Path, texts: &Texts) -> Result<(), Problem> {
+/// Everything that would be wrong with the folder if these texts stood in it. `channels` are what config.toml gives to alerts.
+pub fn check_texts(dir: &Path, texts: &Texts, channels: &Channels) -> Result<(), Problem> {
     let source = |name: &str, text: &str| {
         let file = dir.join(name);
         if text.len() as u64 > MAX_TOML_BYTES {
@@ -113,10 +161,25 @@ pub fn check_texts(dir: &Path, texts: &Texts) -> Result<(), Problem> {
         }
         Source::new(file, text.as_bytes().to_vec())
     };
-    let robot = texts.robot.as_deref().map(|text| source(ROBOT_FILE, text)).transpose()?;
-    let (_, script) = check_sources(&source(TASK_FILE, &texts.task)?, robot.as_ref())?;
-    read_items(dir, &script)?;
-    Ok(())
+    let mut found = Vec::new();
+    let robot = texts.robot.as_deref().map(|text| source(ROBOT_FILE, text)).transpose();
+    if let Some((source, task, script)) = check_sources(source(TASK_FILE, &texts.task), robot, &mut found) {
+        noted(read_items(dir, &script), &mut found);
+        let alerts = check::alerts(&source, &task, Some(channels));
+        // A target that cannot be read was noted above.
+        let is_noted =
+            |it: &Problem| found.iter().any(|before| (before.line, &before.message) == (it.line, &it.message));
+        let unnoted: Vec<Problem> = alerts.into_iter().filter(|it| !is_noted(it)).collect();
+        found.extend(unnoted);
+        // What is wrong with the templates is no mistake in these texts.
+        let learned = |name| Folder::open(dir).ok().and_then(|folder| read_template(&folder, name).ok().flatten());
+        if let Some((_, template)) = learned(TEMPLATE_FILE) {
+            let details = learned(DETAILS_FILE);
+            let unmatched = check::unmatched(&task, &script, &template, details.as_ref().map(|(_, it)| it));
+            sort_out_unmatched(dir, (&source, &task, &template), unmatched, &mut found);
+        }
+    }
+    Problem::gathered(found)
 }
 
 /// Replaces each file whose text is another; an empty robot.toml is none.
@@ -132,24 +195,59 @@ pub fn write_texts(dir: &Path, texts: &Texts) -> Result<(), FileError> {
     }
 }
 
-fn check_sources(task_source: &Source, robot_source: Option<&Source>) -> Result<(Task, Script), Problem> {
-    let task: Task = task_source.parse()?;
-    let script: Script = robot_source.map(Source::parse).transpose()?.unwrap_or_default();
-    check::task(task_source, &task)?;
-    check::start(task_source, &task, robot_source, &script)?;
-    check::steps(task_source, &task, robot_source, &script)?;
-    Ok((task, script))
+/// Reads both files and notes everything that is wrong with them; what follows from another mistake is not noted. Gives
+/// what they say without their mistakes, and the source of task.toml to point into; none where nothing can be said.
+fn check_sources(
+    task_source: Result<Source, Problem>,
+    robot_source: Result<Option<Source>, Problem>,
+    found: &mut Vec<Problem>,
+) -> Option<(Source, Task, Script)> {
+    let (task_source, robot_source) = (noted(task_source, found), noted(robot_source, found));
+    let Some(task_source) = task_source else {
+        let robot = robot_source.flatten();
+        found.extend(robot.into_iter().flat_map(|source| Reading::<Script>::of(&source).problems));
+        return None;
+    };
+    let task = Reading::<Task>::of(&task_source);
+    let robot = robot_source.as_ref().and_then(Option::as_ref);
+    let script = robot.map_or_else(|| Reading::absent(&task_source, Script::default()), Reading::of);
+    let mut own = task.value.as_ref().map(|it| check::task(&task.source, it)).unwrap_or_default();
+    let mut of_steps = Vec::new();
+    if let (Some(it), Some(steps), Some(_)) = (&task.value, &script.value, &robot_source)
+        && !task.has_lost("url")
+    {
+        let robot = robot.map(|_| &script.source);
+        match check::start(&task.source, it, robot, steps) {
+            Some(problem) => of_steps.push(problem),
+            None => of_steps = check::steps(&task.source, it, robot, steps),
+        }
+    }
+    own.retain(|problem| !task.explains(&problem.message));
+    of_steps.retain(|it| !script.explains(&it.message) && (script.is_whole() || !it.message.contains(NO_PAGE_YET)));
+    let mut all: Vec<Problem> = [task.problems, own, script.problems, of_steps].concat();
+    all.sort_by_key(|problem| (problem.file != task_source.file(), problem.line, problem.column));
+    found.extend(all);
+    Some((task.source, task.value?, script.value?))
 }
 
-/// Does a task name only such commands for its alerts as config.toml lists?
-fn check_commands(folder: &TaskFolder, commands: &BTreeSet<String>) -> Result<(), Problem> {
-    let knows = |name: &str| commands.contains(name);
-    if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(&knows)).is_ok()) {
+/// Said of a step after one that could not be read.
+const NO_PAGE_YET: &str = "needs a page, and no step before it gets one";
+
+/// Do a task's alerts need nothing that config.toml does not have?
+fn check_channels(folder: &TaskFolder, channels: &Channels) -> Result<(), Problem> {
+    if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(channels)).is_ok()) {
         return Ok(());
     }
     // Read once more, for the caret: this is the rare case.
     let source = read_toml(&Folder::open(&folder.dir).map_err(Problem::from)?, TASK_FILE)?;
-    source.map_or(Ok(()), |source| check::alerts(&source, &folder.task, Some(&knows)))
+    source.map_or(Ok(()), |source| Problem::gathered(check::alerts(&source, &folder.task, Some(channels))))
+}
+
+/// As [`read`], for a daemon that may alert through these channels only.
+pub fn read_with_channels(dir: &Path, channels: &Channels) -> Result<TaskFolder, Problem> {
+    let folder = read(dir)?;
+    check_channels(&folder, channels)?;
+    Ok(folder)
 }
 
 /// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.
@@ -159,7 +257,7 @@ pub fn write_template(dir: &Path, json: &str) -> Result<(), FileError> {
 
 /// The template of the detail pages as JSON text; `None` until one was learned.
 pub fn read_details(dir: &Path) -> Result<Option<String>, Problem> {
-    read_template(&Folder::open(dir).map_err(Problem::from)?, DETAILS_FILE)
+    Ok(read_template(&Folder::open(dir).map_err(Problem::from)?, DETAILS_FILE)?.map(|(text, _)| text))
 }
 
 pub fn write_details(dir: &Path, json: &str) -> Result<(), FileError> {
@@ -183,16 +281,26 @@ fn read_toml(folder: &Folder, name: &str) -> Result<Option<Source>, Problem> {
     bytes.map(|bytes| Source::new(folder.path().join(name), bytes)).transpose()
 }
 
-fn read_template(folder: &Folder, name: &str) -> Result<Option<String>, Problem> {
+fn read_template(folder: &Folder, name: &str) -> Result<Option<(String, Template)>, Problem> {
     let Some(bytes) = folder.read(name, MAX_TEMPLATE_BYTES).map_err(Problem::from)? else {
         return Ok(None);
     };
     let file = folder.path().join(name);
     let source = Source::new(file.clone(), bytes)?;
     match Template::from_json(source.text()) {
-        Ok(_) => Ok(Some(source.into_text())),
-        Err(error) => Err(Problem::new(&file, error.to_string())
+        Ok(template) => Ok(Some((source.into_text(), template))),
+        Err(error) => Err(template_problem(&file, source.text(), &error)
             .hint("pieme writes this file; delete it and the template is learned again")),
+    }
+}
+
+fn template_problem(file: &Path, text: &str, error: &TemplateError) -> Problem {
+    match error.place() {
+        Some((line, column)) => {
+            let message = error.to_string().replace(&format!(" at line {line} column {column}"), "");
+            Problem::at_line(file, text, line, column, message)
+        }
+        None => Problem::new(file, error.to_string()),
     }
 }
 

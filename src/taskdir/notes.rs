@@ -10,3 +10,8 @@ pub(super) fn of(task: &Task) -> Vec<String> {
                     new; name the columns that identify a record";
     is_kept_apart.then(|| sentence.to_owned()).into_iter().collect()
 }
+
+/// A column without a slot, under a template that nobody has confirmed.
+pub(super) fn unmatched(column: &str) -> String {
+    format!("the column `{column}` matches nothing in the template that was learned; `pieme label` chooses the columns")
+}

@@ -25,11 +25,31 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The source line, and below it the carets.
     pub snippet: Option<String>,
+    /// Nothing is wrong with the file: whoever reads it has no descriptor or no memory left.
+    #[serde(skip)]
+    pub is_shortage: bool,
+    /// What else is wrong with the same task folder, one behind the other.
+    #[serde(skip)]
+    pub also: Option<Box<Problem>>,
 }
 
 impl Problem {
     pub fn new(file: &Path, message: impl Into<String>) -> Problem {
-        Problem { file: file.to_owned(), line: None, column: None, message: message.into(), hint: None, snippet: None }
+        let (file, message) = (file.to_owned(), message.into());
+        Problem { file, line: None, column: None, message, hint: None, snippet: None, is_shortage: false, also: None }
+    }
+
+    /// The first of several, with the others behind it.
+    pub fn gathered(problems: Vec<Problem>) -> Result<(), Problem> {
+        let flat: Vec<Problem> = problems.into_iter().flat_map(Problem::each).collect();
+        let chained = |behind: Option<Problem>, it: Problem| Some(Problem { also: behind.map(Box::new), ..it });
+        flat.into_iter().rev().fold(None, chained).map_or(Ok(()), Err)
+    }
+
+    /// It and all the others.
+    pub fn each(mut self) -> Vec<Problem> {
+        let also = self.also.take();
+        std::iter::once(self).chain(also.into_iter().flat_map(|it| it.each())).collect()
     }
 
     /// A problem at a stretch of the file's text.
@@ -52,6 +72,13 @@ impl Problem {
             )),
             ..Problem::new(file, message)
         }
+    }
+
+    /// A problem at a line and column, both counted from 1.
+    pub fn at_line(file: &Path, text: &str, line: usize, column: usize, message: impl Into<String>) -> Problem {
+        let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let place = start + column.saturating_sub(1);
+        Problem::at(file, text, place..place, message)
     }
 
     /// Where it is, but not what stands there: a password, which must not come into a log.
@@ -77,13 +104,21 @@ impl fmt::Display for Problem {
         if let Some(hint) = &self.hint {
             write!(f, "\n  {hint}")?;
         }
-        Ok(())
+        let task = self.file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        match std::iter::successors(self.also.as_deref(), |it| it.also.as_deref()).count() {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more: pieme validate {task}"),
+        }
     }
 }
 
 impl From<FileError> for Problem {
     fn from(error: FileError) -> Problem {
-        Problem { hint: error.hint().map(str::to_owned), ..Problem::new(error.path(), error.reason()) }
+        Problem {
+            hint: error.hint().map(str::to_owned),
+            is_shortage: error.is_shortage(),
+            ..Problem::new(error.path(), error.reason())
+        }
     }
 }
 

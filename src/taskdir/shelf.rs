@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
 use std::io;
-use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use super::folder::{Folder, Stamp};
-use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_commands, read};
-use crate::model::TaskName;
+use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_channels, read};
+use crate::alert::Channels;
+use crate::model::{TaskName, shortage};
 
 /// Folders that are looked at at the same time; more than there are processors, because they wait for the disk.
 const LOOKERS: usize = 8;
@@ -24,8 +25,9 @@ pub struct Shelf {
     entries: BTreeMap<TaskName, Entry>,
     strays: Vec<Problem>,
     trouble: Option<Problem>,
-    /// The programs that alerts may start; none: nobody has said.
-    commands: Option<BTreeSet<String>>,
+    /// What config.toml gives to alerts; none: nobody has said.
+    channels: Option<Channels>,
+    reader: fn(&Path) -> Result<TaskFolder, Problem>,
 }
 
 /// One folder. A broken edit keeps the version before it.
@@ -72,12 +74,19 @@ struct Look {
 impl Shelf {
     /// An empty shelf; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> Shelf {
-        Shelf { dir: tasks_dir.into(), entries: BTreeMap::new(), strays: Vec::new(), trouble: None, commands: None }
+        Shelf {
+            dir: tasks_dir.into(),
+            entries: BTreeMap::new(),
+            strays: Vec::new(),
+            trouble: None,
+            channels: None,
+            reader: read,
+        }
     }
 
-    /// A task that names another command than these for its alerts is broken.
-    pub fn with_commands<'n>(self, names: impl Iterator<Item = &'n String>) -> Shelf {
-        Shelf { commands: Some(names.cloned().collect()), ..self }
+    /// A task whose alerts need a command or a mail server that is not among these is broken.
+    pub fn with_channels(self, channels: Channels) -> Shelf {
+        Shelf { channels: Some(channels), ..self }
     }
 
     /// Compares the disk with the shelf, and says what has changed. A tasks folder that cannot be listed changes nothing.
@@ -85,7 +94,8 @@ impl Shelf {
         let found = match self.list() {
             Ok(found) => found,
             Err(error) => {
-                let problem = Problem::new(&self.dir, format!("the tasks folder cannot be listed: {error}"));
+                let why = shortage::in_words(&error);
+                let problem = Problem::new(&self.dir, format!("the tasks folder cannot be listed: {why}"));
                 self.trouble = Some(problem.hint("the tasks that were known before stay as they are"));
                 return Vec::new();
             }
@@ -111,7 +121,7 @@ impl Shelf {
         &self.strays
     }
 
-    /// Why the last scan could not list the tasks folder.
+    /// Why the last scan could not list the tasks folder, or not read all of it: what is not there may not be gone.
     pub fn trouble(&self) -> Option<&Problem> {
         self.trouble.as_ref()
     }
@@ -158,8 +168,13 @@ impl Shelf {
             return look(&names);
         }
         thread::scope(|threads| {
-            let lookers: Vec<_> = names.chunks(share).map(|names| threads.spawn(move || look(names))).collect();
-            lookers.into_iter().flat_map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            let start = |names| thread::Builder::new().spawn_scoped(threads, move || look(names)).ok();
+            let shares: Vec<_> = names.chunks(share).map(|names| (names, start(names))).collect();
+            // Whatever found no thread is looked at here.
+            let looks = |(names, looker): (&[TaskName], Option<ScopedJoinHandle<'_, Vec<Look>>>)| {
+                looker.and_then(|it| it.join().ok()).unwrap_or_else(|| look(names))
+            };
+            shares.into_iter().flat_map(looks).collect()
         })
     }
 
@@ -168,17 +183,33 @@ impl Shelf {
         // Stamps come before the read: what changes in between is seen at the next scan.
         let stamps = stamps(&dir);
         let same = stamps.is_some() && self.entries.get(name).is_some_and(|entry| entry.stamps == stamps);
-        (!same).then(|| Look { name: name.clone(), stamps, read: read(&dir) })
+        (!same).then(|| Look { name: name.clone(), stamps, read: self.read(&dir) })
+    }
+
+    /// A folder that makes pieme panic is one that cannot be read, and keeps nobody from the others.
+    fn read(&self, dir: &Path) -> Result<TaskFolder, Problem> {
+        catch_unwind(|| (self.reader)(dir)).unwrap_or_else(|_| {
+            let problem = Problem::new(dir, "pieme panicked while it read this folder");
+            Err(problem.hint("this is a mistake in pieme, not in the folder; a version before it stays in force"))
+        })
     }
 
     fn take(&mut self, Look { name, stamps, read }: Look) -> Option<Change> {
         let before = self.entries.get(&name);
         let good = before.and_then(|entry| entry.good.clone());
-        let with_commands = |folder: TaskFolder| match &self.commands {
-            Some(commands) => check_commands(&folder, commands).map(|()| folder),
+        let with_channels = |folder: TaskFolder| match &self.channels {
+            Some(channels) => check_channels(&folder, channels).map(|()| folder),
             None => Ok(folder),
         };
-        match read.and_then(with_commands) {
+        match read.and_then(with_channels) {
+            // No fault of the folder's: it is as it was, and is read again at the next scan.
+            Err(problem) if problem.is_shortage => {
+                self.trouble = Some(problem.hint("the tasks that were known before stay as they are"));
+                if let Some(entry) = self.entries.get_mut(&name) {
+                    entry.stamps = None;
+                }
+                None
+            }
             Ok(folder) => {
                 // A rewritten file that says the same is no news, unless it mends a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);
@@ -205,7 +236,48 @@ fn could_be_a_folder(item: &DirEntry) -> bool {
     item.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
 }
 
-fn stamps(dir: &std::path::Path) -> Stamps {
+fn stamps(dir: &Path) -> Stamps {
     let folder = Folder::open(dir).ok()?;
     Some([TASK_FILE, ROBOT_FILE, TEMPLATE_FILE].map(|name| folder.stamp(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::taskdir::FileError;
+
+    /// A shelf with one good folder, whose task.toml was just edited.
+    fn edited() -> (tempfile::TempDir, Shelf, TaskName) {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let file = scratch.path().join("hotels/task.toml");
+        fs::create_dir(scratch.path().join("hotels")).expect("a folder");
+        fs::write(&file, "url = \"https://example.org/\"\n").expect("a file");
+        let mut shelf = Shelf::new(scratch.path());
+        let name = TaskName::new("hotels").expect("a name");
+        assert_eq!(shelf.rescan(), [Change::Added(name.clone())]);
+        fs::write(&file, "url = \"https://example.org/list\"\n").expect("a file");
+        (scratch, shelf, name)
+    }
+
+    #[test]
+    fn a_folder_that_brings_its_reader_down_keeps_the_version_before() {
+        let (_scratch, mut shelf, name) = edited();
+        shelf.reader = |_| panic!("on purpose");
+        assert_eq!(shelf.rescan(), [Change::Broken(name.clone())]);
+        let entry = shelf.get(&name).expect("it is known");
+        assert!(entry.good.is_some() && entry.problem.as_ref().is_some_and(|it| it.message.contains("panicked")));
+    }
+
+    #[test]
+    fn a_folder_is_not_broken_by_a_shortage_and_is_read_when_that_is_over() {
+        let (_scratch, mut shelf, name) = edited();
+        shelf.reader =
+            |dir| Err(FileError::Io { path: dir.to_owned(), source: nix::errno::Errno::EMFILE.into() }.into());
+        assert_eq!(shelf.rescan(), []);
+        assert!(shelf.get(&name).is_some_and(|it| it.good.is_some() && it.problem.is_none()));
+        assert!(shelf.trouble().is_some_and(|it| it.message.contains("LimitNOFILE")), "{:?}", shelf.trouble());
+        shelf.reader = read;
+        assert_eq!(shelf.rescan(), [Change::Edited(name)]);
+        assert_eq!(shelf.trouble(), None);
+    }
 }

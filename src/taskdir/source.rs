@@ -1,5 +1,6 @@
 //! A TOML file's text with its name, so that whatever is wrong in it can be pointed at.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -17,13 +18,18 @@ fn edits_allowed(word: &str) -> usize {
 pub struct Source {
     file: PathBuf,
     text: String,
+    /// Elements of arrays that are not counted, by their paths.
+    left_out: BTreeSet<Vec<String>>,
 }
 
 impl Source {
     pub fn new(file: PathBuf, bytes: Vec<u8>) -> Result<Source, Problem> {
         match String::from_utf8(bytes) {
             // Editors on other systems put a byte-order mark first; it is no part of the text.
-            Ok(text) => Ok(Source { text: text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text), file }),
+            Ok(text) => {
+                let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+                Ok(Source { text, file, left_out: BTreeSet::new() })
+            }
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes());
@@ -62,11 +68,28 @@ impl Source {
         }
     }
 
+    /// Counts the elements of arrays without this one from now on, as they are counted now.
+    pub(super) fn leave_out(&mut self, path: &[String]) {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        self.left_out.insert(self.in_file(&path));
+    }
+
+    /// The path with the elements of arrays as the file has them.
+    fn in_file(&self, path: &[&str]) -> Vec<String> {
+        let mut whole: Vec<String> = Vec::new();
+        for &step in path {
+            let is_left_out = |number: &usize| self.left_out.contains(&[&whole[..], &[number.to_string()]].concat());
+            let number = step.parse().ok().and_then(|number| (0..).filter(|it| !is_left_out(it)).nth(number));
+            whole.push(number.map_or_else(|| step.to_owned(), |number: usize| number.to_string()));
+        }
+        whole
+    }
+
     fn span_of(&self, path: &[&str]) -> Option<Range<usize>> {
         let document = Document::parse(self.text.as_str()).ok()?;
         let mut item = document.as_item();
         let mut found = None;
-        for &step in path {
+        for step in &self.in_file(path) {
             let (next, key) = step_into(item, step)?;
             found = next.span().or_else(|| key.and_then(Key::span)).or(found);
             item = next;
@@ -74,7 +97,7 @@ impl Source {
         found
     }
 
-    fn explain(&self, message: &str, span: Option<Range<usize>>) -> Problem {
+    pub(super) fn explain(&self, message: &str, span: Option<Range<usize>>) -> Problem {
         let problem = |text: String| match span.clone() {
             Some(span) => self.problem_at(span, text),
             None => Problem::new(&self.file, text),
@@ -124,7 +147,7 @@ fn hint_for(word: &str, known: &[&str]) -> String {
 }
 
 /// The nearest of the known words, if it is near.
-fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let lower = word.to_lowercase();
     known
         .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))

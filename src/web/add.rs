@@ -10,11 +10,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{Html, Redirect, Response};
 use chrono::Utc;
-use maud::html;
+use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 
-use crate::daemon::control::{Reply, Request};
+use crate::daemon::control::Request;
+use crate::daemon::threads::blocking;
 use crate::model::TaskName;
 use crate::study::Shown;
 use crate::supervise;
@@ -28,7 +28,7 @@ use super::trouble::Trouble;
 use super::{Shared, assets};
 
 pub use pending::Adding;
-use pending::Stage;
+use pending::{Shortfall, Stage};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -38,6 +38,7 @@ pub fn routes() -> Vec<Route> {
         Route::get("/add/{id}/page", page),
         Route::get("/add/{id}/so-far", so_far),
         Route::post("/add/{id}/lists", lists),
+        Route::post("/add/{id}/first-page", first_page),
         Route::post("/add/{id}/take", take),
     ]
 }
@@ -76,8 +77,11 @@ async fn form(visitor: Visitor) -> Html<String> {
             label for="name" { "Its name, if not made of the address" }
             input #name type="text" name="name" autocomplete="off" maxlength="64" pattern="[a-z0-9][a-z0-9._\\-]*" aria-describedby="name-hint";
             p.faint #name-hint { "Small letters, digits, “.”, “_” and “-”." }
+            label for="max_pages" { "Pages to read at most" }
+            input #max_pages type="number" name="max_pages" min="1" step="1" placeholder="50";
             label.choice { input type="checkbox" name="browser" value="yes"; "A real browser fetches it: scripts put the list together" }
             label.choice { input type="checkbox" name="allow_private" value="yes"; "It is on this machine or in a private network, and may be" }
+            label.choice { input type="checkbox" name="ignore_robots" value="yes"; "Ignore its robots.txt: its owner allows it" }
             div.actions { button.main { "Fetch it" } }
         }
         p.faint { "Pages behind a log-in or a form want a robot.toml in the task's folder; see docs/script.md." }
@@ -93,6 +97,21 @@ struct Wanted {
     name: String,
     browser: Option<String>,
     allow_private: Option<String>,
+    ignore_robots: Option<String>,
+    #[serde(default)]
+    max_pages: String,
+}
+
+impl Wanted {
+    /// None where nothing was typed.
+    fn max_pages(&self) -> Result<Option<u32>, Trouble> {
+        let typed = self.max_pages.trim();
+        let bad = || Trouble::Bad(format!("`{typed}` is no number of pages; write 1 or more, or nothing"));
+        match typed {
+            "" => Ok(None),
+            typed => typed.parse().ok().filter(|pages| *pages > 0).map(Some).ok_or_else(bad),
+        }
+    }
 }
 
 async fn begin(State(web): State<Shared>, Form(wanted): Form<Wanted>) -> Result<Redirect, Trouble> {
@@ -104,12 +123,14 @@ async fn begin(State(web): State<Shared>, Form(wanted): Form<Wanted>) -> Result<
     let new = NewTask {
         url,
         name,
+        max_pages: wanted.max_pages()?,
         every: wanted.every,
         browser: wanted.browser.is_some(),
         allow_private: wanted.allow_private.is_some(),
+        ignore_robots: wanted.ignore_robots.is_some(),
     };
     let config = Arc::clone(&web.config);
-    let draft = spawn_blocking(move || Draft::new(&config, &new)).await.map_err(|_| Trouble::Internal)??;
+    let draft = blocking(move || Draft::new(&config, &new)).await.map_err(|_| Trouble::Internal)??;
     let id = web.adding.begin(&web.door.runner, draft).await?;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
@@ -119,7 +140,8 @@ async fn show(State(web): State<Shared>, visitor: Visitor, Path(id): Path<String
     let (name, base) = (pending.name(), format!("/add/{id}"));
     let heading = html! { h1 { "Which list is " (name) "?" } };
     let body = match pending.stage() {
-        Stage::Ready => {
+        Stage::Ready(shortfall) => {
+            let heading = html! { (heading) @if let Some(it) = &shortfall { (notice(&visitor, &base, it)) } };
             let shows = Shows {
                 base: &base,
                 task: name.as_str(),
@@ -147,6 +169,29 @@ async fn show(State(web): State<Shared>, visitor: Visitor, Path(id): Path<String
     Ok(layout::page(&visitor, Here::Add, &format!("Add {name}"), body))
 }
 
+/// What is wrong with the pages after the first, and the way out.
+fn notice(visitor: &Visitor, base: &str, shortfall: &Shortfall) -> Markup {
+    html! {
+        div #shortfall data-live { @match shortfall {
+            Shortfall::Unread(sentence) => {
+                p.off { "Page 1 was read. The page after it was not: " (sentence) ". Runs fail until it answers." }
+                form method="post" action={ (base) "/first-page" } {
+                    (layout::token(visitor))
+                    button { "Read page 1 only" }
+                }
+            }
+            Shortfall::LeftOut => p { "Runs read page 1 only." }
+        } }
+    }
+}
+
+/// The person wants no more than the page that can be read.
+async fn first_page(State(web): State<Shared>, Path(id): Path<String>) -> Result<Redirect, Trouble> {
+    let pending = web.adding.get(&id)?;
+    blocking(move || pending.read_first_page_only()).await.map_err(|_| Trouble::Internal)??;
+    Ok(Redirect::to(&format!("/add/{id}")))
+}
+
 #[derive(Serialize)]
 struct SoFar {
     over: bool,
@@ -156,7 +201,7 @@ struct SoFar {
 async fn so_far(State(web): State<Shared>, Path(id): Path<String>) -> Result<Json<SoFar>, Trouble> {
     Ok(Json(match web.adding.get(&id)?.stage() {
         Stage::Fetching(lines) => SoFar { over: false, lines },
-        Stage::Ready | Stage::Refused(_) => SoFar { over: true, lines: Vec::new() },
+        Stage::Ready(_) | Stage::Refused(_) => SoFar { over: true, lines: Vec::new() },
     }))
 }
 
@@ -184,7 +229,7 @@ async fn take(
     let (accepted, body) = bench.take(&web, taken).await?;
     let draft = pending.finished().ok_or_else(|| Trouble::Refused("this task was made already".to_owned()))?;
     let task = draft.name.clone();
-    let settling = spawn_blocking(move || {
+    let settling = blocking(move || {
         supervise::write(&folder, &accepted, &body, Utc::now())
             .map_err(|problem| Trouble::Refused(problem.to_string()))?;
         draft.settle().map_err(Trouble::from)
@@ -193,7 +238,7 @@ async fn take(
     web.adding.forget(&id);
     tracing::info!(%task, "added at the dashboard");
     web.door.hint().await;
-    if let Reply::Refused { sentence } = web.door.first_reply(Request::Run { task: task.clone() }).await {
+    if let Some(sentence) = web.door.first_reply(Request::Run { task: task.clone() }).await.refusal() {
         tracing::info!(%task, "not run at once: {sentence}");
     }
     Ok(Json(Done { next: Some(format!("/task/{task}")), task: task.to_string() }))

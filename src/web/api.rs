@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::control::Reply;
 use crate::model::RunId;
-use crate::show::{found, numbers, values, verdict};
+use crate::show::{found, numbers, trace, values, verdict};
 use crate::store::Browse;
 use crate::taskdir;
 
@@ -119,7 +119,8 @@ async fn run(State(web): State<Shared>, Path((name, run)): Path<(String, String)
         let past = row.and_then(|row| row.past()).ok_or(Trouble::NoRun(task.clone()))?;
         let folder = taskdir::read(&config.tasks.join(task.as_str())).map_err(|it| Trouble::Refused(it.to_string()))?;
         let measured = verdict::account(store, &folder, &past)?;
-        Ok(json!({ "task": task, "run": past, "measured": measured, "trace": store.traces(id)? }))
+        let trace = trace::timed(store.traces(id)?, past.started_at);
+        Ok(json!({ "task": task, "run": past, "measured": measured, "trace": trace }))
     });
     Ok(Json(work.await?))
 }

@@ -36,8 +36,18 @@ function speak(root) {
 
 const said = document.getElementById("said");
 
-export function say(sentence) {
+// `tone`: "good" where something went well.
+export function say(sentence, tone = "") {
   said.textContent = sentence;
+  said.dataset.tone = tone;
+}
+
+// What the server has to say to a page that it has just made. Whoever loads the page again has done nothing.
+const word = document.querySelector("[data-said]");
+if (word) {
+  say(word.textContent, "good");
+  word.remove();
+  history.replaceState(null, "", location.pathname);
 }
 
 // The page as it is now at the server, into the parts of this one that live. What has not changed is not touched, so that
@@ -80,18 +90,28 @@ function describe(element) {
 
 let asked = 0;
 
+// Tells whether the daemon has answered. Where nobody is logged in any more, the log-in page is next.
 export async function refresh(address = location.href) {
   const number = ++asked;
-  const answer = await fetch(address, { headers: { accept: "text/html" } });
-  if (answer.redirected && new URL(answer.url).pathname === "/log-in") return location.assign(answer.url);
-  const text = await answer.text();
+  let answer, text;
+  try {
+    answer = await fetch(address, { headers: { accept: "text/html" } });
+    if (answer.redirected && new URL(answer.url).pathname === "/log-in") {
+      location.assign(answer.url);
+      return true;
+    }
+    text = await answer.text();
+  } catch {
+    return false;
+  }
   // Somebody has asked again meanwhile.
-  if (number !== asked || !answer.ok) return;
+  if (number !== asked || !answer.ok) return answer.ok;
   const page = new DOMParser().parseFromString(text, "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
     const fresh = page.getElementById(old.id);
     if (fresh) swap(old, document.adoptNode(fresh));
   }
+  return true;
 }
 
 // A button's form is sent without leaving the page; what the server says to it is said here.
@@ -138,23 +158,59 @@ addEventListener("submit", (event) => {
   if (event.target.matches("form[data-filter]")) event.preventDefault();
 });
 
-// A browser opens six connections to a server and no more: only a page that is looked at holds one for its news.
+// A browser opens six connections to a server and no more: only a page that is looked at holds one for its news. The daemon gives
+// a sign of life every five seconds: one that is silent for longer is not there, whatever the connection says.
+const SILENCE = 20_000;
+const LONGEST_PAUSE = 15_000;
+const LOST = "The daemon does not answer. What is shown here may be out of date; the page tries again by itself.";
+
 function live() {
-  let news;
-  let later;
+  const banner = document.getElementById("lost");
+  let news, later, silence, again;
+  let pause = 1000;
+
+  const isLive = (yes) => {
+    document.documentElement.dataset.live = yes ? "yes" : "no";
+    banner.textContent = yes ? "" : LOST;
+  };
+  const heard = () => {
+    clearTimeout(silence);
+    silence = setTimeout(lose, SILENCE);
+  };
+  const leave = () => {
+    [later, silence, again].forEach(clearTimeout);
+    news?.close();
+    news = null;
+  };
+  // The daemon is away, hangs, or has not let us in: asks for the page itself, which also leads to the log-in.
+  const lose = () => {
+    leave();
+    isLive(false);
+    again = setTimeout(async () => {
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
+      if (document.hidden) return;
+      if (await refresh()) listen();
+      else lose();
+    }, pause);
+  };
   const listen = () => {
     if (news) return;
     news = new EventSource("/events");
+    heard();
     news.addEventListener("changed", () => {
+      heard();
       clearTimeout(later);
       later = setTimeout(() => refresh(), 50);
     });
-    news.addEventListener("open", () => document.documentElement.dataset.live = "yes");
-    news.addEventListener("error", () => document.documentElement.dataset.live = "no");
-  };
-  const leave = () => {
-    news?.close();
-    news = null;
+    news.addEventListener("alive", heard);
+    news.addEventListener("open", () => {
+      heard();
+      // What happened meanwhile was told to nobody.
+      if (document.documentElement.dataset.live === "no") refresh();
+      pause = 1000;
+      isLive(true);
+    });
+    news.addEventListener("error", lose);
   };
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) return leave();

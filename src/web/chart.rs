@@ -5,7 +5,9 @@ use maud::{Markup, html};
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 150.0;
-const LEFT: f64 = 48.0;
+/// Room for the labels at the left: at least so much, and so much for each of their characters. A digit of the font is narrower.
+const LEAST_LEFT: f64 = 48.0;
+const CHAR: f64 = 7.4;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
@@ -31,11 +33,15 @@ impl Chart<'_> {
             return nothing(self.what);
         }
         let (least, most) = self.range.unwrap_or_else(|| spread(self.heights()));
+        let labels: Vec<(f64, String)> =
+            [Some(least), Some(most), self.line].into_iter().flatten().map(|value| (value, plain(value))).collect();
+        let longest = labels.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
+        let left = LEAST_LEFT.max(longest as f64 * CHAR + 8.0);
         let height =
             |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - ((value - least) / (most - least)).clamp(0.0, 1.0));
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
-            |at: DateTime<Utc>| LEFT + (WIDTH - LEFT - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
+            |at: DateTime<Utc>| left + (WIDTH - left - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
         // Two ends of one day must not look the same.
         let dates = if last.0 - first.0 < TimeDelta::days(2) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" };
         let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
@@ -43,13 +49,9 @@ impl Chart<'_> {
             figure.chart {
                 figcaption { (self.what) }
                 svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } {
-                    @for value in [least, most] {
-                        line.axis x1=(LEFT) x2=(WIDTH - RIGHT) y1=(height(value)) y2=(height(value)) {}
-                        text x=(LEFT - 6.0) y=(height(value) + 4.0) text-anchor="end" { (plain(value)) }
-                    }
-                    @if let Some(line) = self.line {
-                        line.limit x1=(LEFT) x2=(WIDTH - RIGHT) y1=(height(line)) y2=(height(line)) {}
-                        text x=(LEFT - 6.0) y=(height(line) + 4.0) text-anchor="end" { (plain(line)) }
+                    @for (index, (value, label)) in labels.iter().enumerate() {
+                        line.axis.limit[index > 1] x1=(left) x2=(WIDTH - RIGHT) y1=(height(*value)) y2=(height(*value)) {}
+                        text x=(left - 6.0) y=(height(*value) + 4.0) text-anchor="end" { (label) }
                     }
                     @if !self.band.is_empty() { polygon.band points=(self.outline(&across, &height)) {} }
                     path d=(self.path(&across, &height)) {}
@@ -60,7 +62,7 @@ impl Chart<'_> {
                             }
                         }
                     }
-                    text x=(LEFT) y=(HEIGHT - 6.0) { (first.0.format(dates)) }
+                    text x=(left) y=(HEIGHT - 6.0) { (first.0.format(dates)) }
                     text x=(WIDTH - RIGHT) y=(HEIGHT - 6.0) text-anchor="end" { (last.0.format(dates)) }
                 }
             }
@@ -104,10 +106,47 @@ fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
 }
 
+/// Beyond this a number has more digits than anybody reads.
+const LARGE: f64 = 1e15;
+
+/// With a comma before each three digits: `1,234,567.25`.
 pub fn plain(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+    if value.abs() >= LARGE {
+        return format!("{value:.2e}");
+    }
+    let text = if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") };
+    let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut grouped = String::new();
+    for (at, digit) in whole.char_indices() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{rest}")
 }
 
 fn round(value: f64) -> String {
     format!("{value:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn large_numbers_have_their_digits_in_threes() {
+        for (value, text) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (-1_000.0, "-1,000"),
+            (123_456.0, "123,456"),
+            (12_345_678.25, "12,345,678.25"),
+            (0.704, "0.70"),
+            (2e18, "2.00e18"),
+        ] {
+            assert_eq!(plain(value), text);
+        }
+    }
 }

@@ -23,8 +23,8 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 const WHILE_RUNNING: Duration = Duration::from_secs(1);
 /// A task becomes overdue without anything being written.
 const WHILE_QUIET: Duration = Duration::from_secs(10);
-/// A connection that nothing is written to is cut after a minute.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// A page takes a daemon that says nothing for twenty seconds for dead (app.js).
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// Tells all open pages.
 pub struct Feed(watch::Receiver<u64>);
@@ -48,7 +48,8 @@ async fn events(State(web): State<Shared>) -> Sse<impl Stream<Item = Result<Even
         let number = *heard.borrow_and_update();
         Some((Ok(Event::default().event("changed").data(number.to_string())), heard))
     });
-    Sse::new(news).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE))
+    let alive = Event::default().event("alive").data("yes");
+    Sse::new(news).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE).event(alive))
 }
 
 /// What a page would show, as far as it can change by itself.

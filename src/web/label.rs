@@ -1,12 +1,12 @@
 //! `/label`: tasks that wait for a person, and each of them: the last good rows, the page as it is now, and the one key.
 
+use crate::daemon::threads::blocking;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{Html, Response};
 use chrono::Utc;
 use maud::{Markup, html};
 use serde::Serialize;
-use tokio::task::spawn_blocking;
 
 use crate::daemon::control::{Reply, Request};
 use crate::model::{RunId, State as TaskState, Table, TaskName};
@@ -43,13 +43,15 @@ async fn queue(State(web): State<Shared>, visitor: Visitor) -> Result<Html<Strin
     let waiting = waiting(&web).await?;
     let body = html! {
         h1 { "Waiting for a person" }
-        @if waiting.is_empty() {
-            p.empty #none { "No task waits. " a href="/" { "How they all stand" } }
-        } @else {
-            p { "Worst first. One key takes what pieme has found again; the next task then comes by itself." }
-            ol #waiting {
-                @for (place, name) in waiting.iter().enumerate() {
-                    li { a href={ "/label/" (name) } autofocus[place == 0] { (name) } }
+        div #queue data-live {
+            @if waiting.is_empty() {
+                p.empty #none { "No task waits. " a href="/" { "How they all stand" } }
+            } @else {
+                p { "Worst first. One key takes what pieme has found again; the next task then comes by itself." }
+                ol #waiting {
+                    @for (place, name) in waiting.iter().enumerate() {
+                        li { a #{ "wait-" (name) } href={ "/label/" (name) } autofocus[place == 0] { (name) } }
+                    }
                 }
             }
         }
@@ -168,7 +170,7 @@ async fn empty(State(web): State<Shared>, Path(name): Path<String>) -> Result<Js
 /// Runs the task, and says who waits next. A run that is going already is as good.
 async fn run(web: &Shared, task: TaskName) -> Result<Json<Done>, Trouble> {
     web.door.hint().await;
-    if let Reply::Refused { sentence } = web.door.first_reply(Request::Run { task: task.clone() }).await {
+    if let Some(sentence) = web.door.first_reply(Request::Run { task: task.clone() }).await.refusal() {
         tracing::info!(%task, "not run at once: {sentence}");
     }
     Ok(Json(Done { next: next_after(web, &task).await?, task: task.to_string() }))
@@ -185,11 +187,11 @@ pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> 
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
         let task = task.clone();
-        spawn_blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
+        blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
     };
     let back = web.door.first_reply(Request::Resort { task: task.clone(), what: Resort::RollBack }).await;
-    if let Reply::Refused { sentence } = back {
-        return Err(Trouble::Refused(sentence));
+    if let Some(sentence) = back.refusal() {
+        return Err(Trouble::Refused(sentence.to_owned()));
     }
     writing(move || supervise::undo(&folder)).await?;
     web.door.hint().await;
@@ -198,7 +200,7 @@ pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> 
 }
 
 async fn writing<T: Send + 'static>(write: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Trouble> {
-    spawn_blocking(write).await.map_err(|_| Trouble::Internal)?.map_err(said)
+    blocking(write).await.map_err(|_| Trouble::Internal)?.map_err(said)
 }
 
 #[derive(Serialize)]

@@ -79,6 +79,7 @@ fn document(title: &str, token: Option<&str>, bar: Markup, body: Markup) -> Html
                     a.brand href="/" { "pieme" }
                     (bar)
                 }
+                div #lost role="alert" {}
                 div #said role="status" aria-live="polite" {}
                 main #main tabindex="-1" { (body) }
             }

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::time::sleep;
 
 use crate::config::Place;
-use crate::daemon::connections::Few;
+use crate::daemon::connections::{Few, Listening};
 
 use super::peer::Peer;
 
@@ -23,22 +23,22 @@ const AGAIN: Duration = Duration::from_secs(10);
 const SOCKET_MODE: u32 = 0o660;
 
 /// Serves until the daemon ends. Where it is served is written to `note`.
-pub fn serve(place: Place, router: Router, note: PathBuf) {
+pub fn serve(place: Place, router: Router, note: PathBuf, mut listening: Listening) {
     tokio::spawn(async move {
         let service = router.into_make_service_with_connect_info::<Peer>();
         let served = match &place {
             Place::Off => return,
             Place::Tcp(address) => {
-                let listener = until_open(&place, || TcpListener::bind(address)).await;
+                let listener = until_open(&place, &mut listening, || TcpListener::bind(address)).await;
                 if let Ok(at) = listener.local_addr() {
                     opened(&format!("http://{at}/"), at.ip().is_loopback(), &note);
                 }
-                axum::serve(Few::new(listener, MOST_CONNECTIONS), service).await
+                axum::serve(Few::new(listener, MOST_CONNECTIONS, listening), service).await
             }
             Place::Unix(path) => {
-                let listener = until_open(&place, || async { open_socket(path) }).await;
+                let listener = until_open(&place, &mut listening, || async { open_socket(path) }).await;
                 opened(&place.to_string(), true, &note);
-                axum::serve(Few::new(listener, MOST_CONNECTIONS), service).await
+                axum::serve(Few::new(listener, MOST_CONNECTIONS, listening), service).await
             }
         };
         if let Err(error) = served {
@@ -47,10 +47,16 @@ pub fn serve(place: Place, router: Router, note: PathBuf) {
     });
 }
 
-async fn until_open<T, F: Future<Output = io::Result<T>>>(place: &Place, open: impl Fn() -> F) -> T {
+async fn until_open<T, F: Future<Output = io::Result<T>>>(
+    place: &Place,
+    listening: &mut Listening,
+    open: impl Fn() -> F,
+) -> T {
     let mut said = false;
     loop {
-        match open().await {
+        let opened = open().await;
+        listening.is_open(opened.as_ref().map(|_| ()));
+        match opened {
             Ok(listener) => return listener,
             Err(error) if said => tracing::debug!("the dashboard cannot be served at {place}: {error}"),
             Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::daemon::threads::blocking;
 use axum::Form;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::HeaderMap;
@@ -9,7 +10,6 @@ use axum::http::header::{ORIGIN, SET_COOKIE};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
 
 use super::gate::TOKEN_FIELD;
 use super::peer::Peer;
@@ -57,7 +57,7 @@ async fn log_in(
     let hash = password::read(&web.config).map_err(no_password_file)?.ok_or(Trouble::LogIn)?;
     web.throttle.admit(&peer, Instant::now()).map_err(Trouble::TooFast)?;
     let (known, tried) = (hash.clone(), said.password);
-    let is_right = spawn_blocking(move || password::is_right(&known, &tried)).await.map_err(|_| Trouble::Internal)?;
+    let is_right = blocking(move || password::is_right(&known, &tried)).await.map_err(|_| Trouble::Internal)?;
     if !is_right {
         tracing::warn!(?peer, "a wrong password was tried at the dashboard");
         let known_by = cookie(&headers, DOOR_COOKIE).unwrap_or_default();

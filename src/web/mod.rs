@@ -85,7 +85,8 @@ pub fn open(door: Door) {
     let config = Arc::clone(&door.runner.config);
     let reader = Reader::new(Arc::clone(&config));
     if config.web.search != Place::Off {
-        listen::serve(config.web.search.clone(), search::alone(reader.clone()), config.state.join("search-url"));
+        let (search, listening) = (search::alone(reader.clone()), door.listeners.enter("search"));
+        listen::serve(config.web.search.clone(), search, config.state.join("search-url"), listening);
     }
     if config.web.at == Place::Off {
         return;
@@ -93,6 +94,7 @@ pub fn open(door: Door) {
     supervise::add::sweep(&config.tasks, Utc::now().into());
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = Feed::start(overview.clone());
+    let listening = door.listeners.enter("dashboard");
     let web = Arc::new(Web {
         scholar: Scholar::new(door.runner.clone()),
         adding: Adding::default(),
@@ -107,7 +109,7 @@ pub fn open(door: Door) {
         walks: Walks::default(),
         config: Arc::clone(&config),
     });
-    listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE));
+    listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
 }
 
 /// Every route that there is: the router is built of this table, and a test walks through it.

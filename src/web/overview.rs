@@ -72,9 +72,10 @@ impl Overview {
         }
         let (at, change, now) = (Instant::now(), *self.door.changes().borrow(), Utc::now());
         let read = self.reader.work(move |store, config| {
-            let known = |row| Known { is_disabled: lines::is_disabled(config, &row), row, tags: None };
             let rows = store.tasks()?.into_iter().filter(|row| !row.removed);
-            Ok(rows.map(|row| lines::line(known(row), true, now)).collect::<Vec<Line>>())
+            let mut lines: Vec<Line> = rows.map(|row| lines::line(Known::of(config, row), true, now)).collect();
+            lines::hold_refused(config, &mut lines);
+            Ok(lines)
         });
         let lines = Arc::new(read.await?);
         *self.seen() = Some(Seen { lines: Arc::clone(&lines), at, took: at.elapsed(), change });

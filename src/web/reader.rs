@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::task::spawn_blocking;
-
 use crate::config::Config;
+use crate::daemon::threads::blocking;
 use crate::store::{Store, StoreError};
 
 use super::trouble::Trouble;
@@ -39,7 +38,7 @@ impl Reader {
         work: impl FnOnce(&Store, &Config) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, Trouble> {
         let reader = self.clone();
-        let done = spawn_blocking(move || {
+        let done = blocking(move || {
             let (store, since) = reader.take()?;
             let found = work(&store, &reader.config);
             if !matches!(found, Err(Trouble::Store(_))) {

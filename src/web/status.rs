@@ -14,6 +14,7 @@ use url::form_urlencoded;
 use crate::daemon::progress::Progress;
 use crate::model::{PastRun, State as TaskState, TaskName};
 use crate::show::Line;
+use crate::show::lines::Hold;
 
 use super::gate::Visitor;
 use super::layout::{self, Here};
@@ -176,7 +177,7 @@ fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress
                     None => (parts::time(line.last_run.as_ref().map(|run| run.ended_at), "never")),
                 }
             }
-            td data-label="Next" { (parts::time(line.next, "–")) }
+            td data-label="Next" { (parts::time(line.next, line.hold.map_or("–", Hold::word))) }
             td.number data-label="Fails" { (line.fails) }
             td data-label="Cause" { (cause) }
             td.do data-label="Do" {

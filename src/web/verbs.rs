@@ -75,9 +75,9 @@ pub async fn ask(web: &Shared, name: &str, verb: Verb) -> Result<Reply, Trouble>
         request => web.door.first_reply(request).await,
     };
     web.overview.forget();
-    match reply {
-        Reply::Refused { sentence } => Err(Trouble::Refused(sentence)),
-        reply => Ok(reply),
+    match reply.refusal() {
+        Some(sentence) => Err(Trouble::Refused(sentence.to_owned())),
+        None => Ok(reply),
     }
 }
 

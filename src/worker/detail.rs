@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::extract;
+use crate::induce::limit::Limit;
 use crate::induce::record_page::{learn_pages, read_page};
 use crate::induce::{Template, merge};
 use crate::model::{Row, Table};
@@ -19,11 +20,13 @@ pub struct DetailPages {
     /// Of one detail page alone, what the list has too is no value.
     list: Option<Tree>,
     found: HashMap<usize, Row>,
+    /// Values of some page are missing for it.
+    limit: Option<Limit>,
 }
 
 impl DetailPages {
     pub fn new(template: Option<Template>) -> DetailPages {
-        DetailPages { template, learned: false, waiting: Vec::new(), list: None, found: HashMap::new() }
+        DetailPages { template, learned: false, waiting: Vec::new(), list: None, found: HashMap::new(), limit: None }
     }
 
     pub fn seen_list(&mut self, list: &Tree) {
@@ -35,8 +38,9 @@ impl DetailPages {
     pub fn take(&mut self, record: usize, page: &Tree) {
         match &self.template {
             Some(template) => {
-                if let Some(row) = read_page(template, page) {
+                if let Some((row, limit)) = read_page(template, page) {
                     self.found.insert(record, row);
+                    self.limit = self.limit.or(limit);
                 }
             }
             None => {
@@ -48,12 +52,13 @@ impl DetailPages {
         }
     }
 
-    /// The list with the columns of the details behind its own, and the template if it was learned now.
-    pub fn merge(mut self, list: &Table) -> (Table, Option<String>) {
+    /// The list with the columns of the details behind its own, the template if it was learned now, and what was reached.
+    pub fn merge(mut self, list: &Table) -> (Table, Option<String>, Option<Limit>) {
         if !self.waiting.is_empty() {
             self.learn();
         }
-        let Some(template) = self.template else { return (list.clone(), None) };
+        let limit = self.limit;
+        let Some(template) = self.template else { return (list.clone(), None, limit) };
         let columns: Vec<String> = template.columns().iter().map(|column| column.name.clone()).collect();
         let rows = (0..list.rows.len()).map(|record| self.found.remove(&record));
         let details: Vec<Option<Row>> = rows.collect();
@@ -61,7 +66,7 @@ impl DetailPages {
         let all = Table { rows: details.iter().map(cells).collect(), columns };
         let shown = extract::visible(&all, &template);
         let merged = merge::merge(list, &shown.columns, &shown.rows.into_iter().map(Some).collect::<Vec<_>>());
-        (merged, self.learned.then(|| template.to_json()))
+        (merged, self.learned.then(|| template.to_json()), limit)
     }
 
     fn learn(&mut self) {
@@ -70,6 +75,7 @@ impl DetailPages {
             for ((record, _), row) in self.waiting.iter().zip(learned.table.rows) {
                 self.found.insert(*record, row);
             }
+            self.limit = self.limit.or(learned.limit);
             self.template = Some(learned.template);
             self.learned = true;
         }

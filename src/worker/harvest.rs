@@ -6,10 +6,11 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use url::Url;
 
 use crate::extract::{self, Reader, Shape, links};
-use crate::induce::{self, LearnOptions, Template};
+use crate::induce::limit::Limit;
+use crate::induce::{self, Template, Unattended};
 use crate::judge::{self, Tally};
 use crate::model::script::Step;
-use crate::model::{Figures, Likeness, Page, PageMeta, Row, Signs, Table, TraceLine};
+use crate::model::{ByteSize, Figures, Likeness, Page, PageMeta, Row, Signs, Table, TraceLine};
 use crate::page::{Tree, signs};
 use crate::robot::{Observer, RecordLink};
 use crate::wire::{self, Assignment, Message};
@@ -25,6 +26,8 @@ const SAVED_FROM: u32 = 1_000;
 const MAX_SAVED_PAGES: u32 = 1_000;
 /// A page that is larger than this when compressed is not kept: it must fit into one frame.
 const MAX_KEPT_BYTES: usize = wire::MAX_FRAME / 2;
+/// Text of one record. As JSON a character may take six bytes, and a record must fit into one frame.
+const MAX_ROW_BYTES: usize = wire::MAX_FRAME / 8;
 
 pub struct Harvest {
     /// What the rows are read with.
@@ -59,6 +62,12 @@ pub struct Harvest {
     details: Option<DetailPages>,
     /// Records whose links were handed out.
     followed: usize,
+    /// Why not every row can be read as it stands on its page: then none is published.
+    pub limit: Option<String>,
+    /// The page at hand.
+    at: String,
+    /// What is to be said of the rows besides.
+    pub remark: Option<String>,
 }
 
 impl Harvest {
@@ -83,7 +92,8 @@ impl Harvest {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::sketching(judge::sketch(&assignment.task.data.key, &assignment.past)),
+            tally: Tally::sketching(judge::sketch(&assignment.task.data.key, &assignment.past))
+                .with_key(&assignment.task.data.key),
             shape: Shape::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
             values: Values::new(&assignment.task.columns, assignment.task.schedule.timezone),
             kept: 0,
@@ -98,7 +108,15 @@ impl Harvest {
             bases: Vec::new(),
             details: follows.then(|| DetailPages::new(details)),
             followed: 0,
+            limit: None,
+            at: String::new(),
+            remark: None,
         })
+    }
+
+    /// That the task's key does not tell all rows apart.
+    pub fn shared_keys(&self) -> Option<String> {
+        self.tally.shared_keys(self.rows)
     }
 
     pub fn learned_template(&self) -> Option<String> {
@@ -135,8 +153,10 @@ impl Harvest {
     pub fn finish(&mut self) {
         if let Some(details) = self.details.take() {
             let list = Table { columns: std::mem::take(&mut self.columns), rows: std::mem::take(&mut self.batch) };
-            let (table, learned) = details.merge(&list);
+            let (table, learned, limit) = details.merge(&list);
             self.columns = table.columns;
+            self.remark = limit.map(|limit| format!("not every value of the detail pages is read: {limit}"));
+            self.check_width();
             if let Some(template) = learned {
                 report(&Message::LearnedDetails { template });
             }
@@ -159,10 +179,28 @@ impl Harvest {
     }
 
     fn learn(&mut self, tree: &Tree) {
-        let candidates = induce::learn(std::slice::from_ref(tree), &LearnOptions::default());
-        self.clearly_ahead = Some(induce::clearly_ahead(&candidates));
-        let best = candidates.into_iter().next().filter(induce::is_plausible);
-        self.reader = best.map(|best| Reader::new(best.template));
+        let Unattended { template, clearly_ahead, limit } = induce::learn_unattended(tree);
+        self.clearly_ahead = Some(clearly_ahead);
+        self.reader = template.map(Reader::new);
+        self.reach(limit);
+    }
+
+    fn reach(&mut self, limit: Option<Limit>) {
+        if let (None, Some(limit)) = (&self.limit, limit) {
+            self.limit = Some(format!("{}: {limit}", self.at));
+        }
+    }
+
+    /// Has a table room for the columns? The store has the last word: it knows those of values, too.
+    fn check_width(&mut self) {
+        let (columns, most) = (self.columns.len(), Table::MAX_COLUMNS);
+        if columns > most && self.limit.is_none() {
+            self.limit = Some(format!(
+                "{}: the list has {columns} columns, and a published table takes {most} (SQLite takes 2,000, PostgreSQL \
+                 1,600); leave some out: `pieme label TASK --names a,b,-`",
+                self.at
+            ));
+        }
     }
 
     /// Is the row one that this run has not had yet?
@@ -180,6 +218,7 @@ impl Harvest {
     fn read(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
         let extraction = reader.records(tree);
+        let limit = extraction.limit;
         let table = self.shape.apply(extraction.table);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || induce::has_list(tree);
@@ -194,6 +233,11 @@ impl Harvest {
         }
         self.columns = table.columns;
         self.columns.extend(self.with.iter().cloned());
+        self.reach(limit);
+        self.check_width();
+        if self.limit.is_some() {
+            return None;
+        }
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
         let added: Vec<Option<String>> = self.with.iter().map(value).collect();
         let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
@@ -205,10 +249,26 @@ impl Harvest {
     }
 
     fn put(&mut self, row: Row) {
-        self.batch_bytes += row.cells.iter().flatten().map(String::len).sum::<usize>();
+        let bytes = row.cells.iter().flatten().map(String::len).sum::<usize>();
+        if bytes > MAX_ROW_BYTES && self.limit.is_none() {
+            self.limit = Some(format!(
+                "{}: record {} has {:.1} MB of text, and one may have {}; name the columns that you want, \
+                 `--row-css CSS --column NAME=CSS`",
+                self.at,
+                self.rows,
+                bytes as f64 / 1e6,
+                ByteSize(MAX_ROW_BYTES as u64)
+            ));
+        }
+        if self.limit.is_some() {
+            return;
+        }
+        if self.batch_bytes + bytes > wire::BATCH_BYTES && self.details.is_none() {
+            self.flush();
+        }
+        self.batch_bytes += bytes;
         self.batch.push(row);
-        let is_full = self.batch.len() >= wire::BATCH_ROWS || self.batch_bytes >= wire::BATCH_BYTES;
-        if is_full && self.details.is_none() {
+        if self.batch.len() >= wire::BATCH_ROWS && self.details.is_none() {
             self.flush();
         }
     }
@@ -218,6 +278,7 @@ impl Observer for Harvest {
     fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         let index = self.pages;
         self.pages += 1;
+        self.at = page.meta.url.to_string();
         self.keep(page);
         self.values.seen(page, tree);
         if self.details.is_some() {
@@ -239,7 +300,8 @@ impl Observer for Harvest {
         new
     }
 
-    fn grown(&mut self, _page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+    fn grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        self.at = page.meta.url.to_string();
         let Some(rows) = self.read(tree, with) else { return 0 };
         let index = self.pages.saturating_sub(1);
         let mut now: HashMap<u64, u32> = HashMap::new();

@@ -7,7 +7,7 @@ use crate::induce::{Candidate, Template};
 use crate::model::{Mended, Proposed, Table};
 use crate::page::{Tree, charset};
 use crate::study::tree;
-use crate::wire::{Assignment, Mend, Message};
+use crate::wire::{Assignment, MAX_FRAME, Mend, Message};
 
 use super::report_with;
 use super::study::{MAX_BODY, MAX_UNPACKED};
@@ -21,7 +21,16 @@ pub fn run(assignment: &Assignment, mend: &Mend, raw: &[u8]) {
     } else {
         body
     };
+    while !fits(&mended) {
+        mended.proposals.pop();
+    }
     report_with(&Message::Mended(mended), &body);
+}
+
+/// Proposals of long lists may not all go into one frame; whoever labels works out what is missing.
+fn fits(mended: &Mended) -> bool {
+    let bytes = serde_json::to_vec(mended).map_or(usize::MAX, |json| json.len());
+    mended.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
 }
 
 fn look(assignment: &Assignment, mend: &Mend, raw: &[u8]) -> Option<(Mended, Vec<u8>)> {
@@ -36,7 +45,11 @@ fn look(assignment: &Assignment, mend: &Mend, raw: &[u8]) -> Option<(Mended, Vec
     }
     let template = Template::from_json(assignment.template.as_ref()?).ok()?;
     let template = as_named(&template, &assignment.task.columns);
-    let candidates = repair(&template, &mend.good, &page);
+    if page.cut.is_some() {
+        return None;
+    }
+    let mut candidates = repair(&template, &mend.good, &page);
+    candidates.retain(|candidate| candidate.limit.is_none());
     let mut doubt = doubt(&template, &mend.good, &candidates);
     if let Some(first) = candidates.first() {
         for sample in &mend.samples {

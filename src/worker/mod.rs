@@ -91,6 +91,9 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
+    if let Some(sentence) = harvest.limit.take() {
+        return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
+    }
     if let Err(trouble) = walk.result {
         if let Some(page) = &trouble.page {
             harvest.keep_last(page);
@@ -98,6 +101,9 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
     }
     harvest.finish();
+    if let Some(sentence) = harvest.limit.take() {
+        return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
+    }
     if let Some(template) = harvest.learned_template() {
         report(&Message::Learned { template });
     }
@@ -107,7 +113,8 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
         &seen(&harvest, assignment.confirmed),
         &assignment.past,
     );
-    if let Some(remark) = walk.remark {
+    let shared_keys = harvest.shared_keys();
+    for remark in walk.remark.into_iter().chain(harvest.remark).chain(shared_keys) {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
     verdict

@@ -2,7 +2,9 @@
 
 use std::fs;
 
+use super::files::{Files, books};
 use super::stage::{Said, Stage};
+use super::terminal::typed;
 
 fn add(stage: &Stage, more: &[&str]) -> Said {
     let url = stage.url("/products");
@@ -61,7 +63,7 @@ fn who_gives_up_leaves_nothing_behind() {
             78,
             "allow private addresses if that is meant (--allow-private)",
         ),
-        (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made"),
+        (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made: http"),
         (vec!["add", &no_list, "--yes", "--allow-private"], 1, "there is no list on that page"),
         (vec!["add", "http://127.0.0.1:1/x", "--yes", "--every", "often"], 2, "write 30m, 6h or 1d"),
         (vec!["add", &missing, "--allow-private"], 2, "there is no terminal to ask at"),
@@ -73,4 +75,92 @@ fn who_gives_up_leaves_nothing_behind() {
     let skipped = add(&stage, &["--pick", "99"]);
     assert_eq!(skipped.code, 2, "{}{}", skipped.stdout, skipped.stderr);
     assert_eq!(entries(&stage), Vec::<String>::new());
+}
+
+/// A list whose second page is not there, as one that was saved to a disk.
+fn saved_list() -> Files {
+    Files::serve([("/index.html", books(1, Some("page-2.html")))])
+}
+
+#[test]
+fn a_list_whose_second_page_is_not_there_becomes_a_task_all_the_same() {
+    let (stage, site) = (Stage::new(), saved_list());
+    let url = site.url("/index.html");
+    let said = stage.pieme(&["add", &url, "--allow-private", "--name", "books", "--yes"]);
+    assert_eq!(said.code, 1, "its run fails: {}{}", said.stdout, said.stderr);
+    for wanted in ["page-2.html answered with status 404", "--max-pages 1", "`max_pages = 1` under [limits] in"] {
+        assert!(said.stderr.contains(wanted), "{wanted}: {}", said.stderr);
+    }
+    assert_eq!(entries(&stage), ["books"]);
+    assert!(stage.path("tasks/books/template.json").is_file() && stage.path("tasks/books/labels.toml").is_file());
+    assert_eq!(stage.state("books"), "failed");
+
+    let first = stage.pieme(&["add", &url, "--allow-private", "--name", "first", "--yes", "--max-pages", "1"]);
+    assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
+    assert!(stage.read("tasks/first/task.toml").contains("[limits]\nmax_pages = 1\n"));
+    assert_eq!(rows(&stage, "first"), 20);
+    assert_eq!(stage.pieme(&["run", "first"]).code, 0, "and the next run");
+}
+
+#[test]
+fn who_adds_at_a_terminal_is_offered_the_first_page_only() {
+    let (stage, site) = (Stage::new(), saved_list());
+    let url = site.url("/index.html");
+    let words = ["add", url.as_str(), "--allow-private", "--name", "books"];
+    let shown = typed(&stage, &words, &[("> ", "\r"), ("Columns:", "\r"), ("Read page 1 only?", "\r")]);
+    assert!(stage.read("tasks/books/task.toml").contains("max_pages = 1"), "{shown}");
+    assert_eq!(stage.state("books"), "ok", "{shown}");
+    assert_eq!(rows(&stage, "books"), 20);
+    assert!(shown.contains("20 rows on this page") && !shown.contains("rows before"), "{shown}");
+    assert!(!shown.contains("Runs fail until"), "{shown}");
+}
+
+#[test]
+fn two_pages_are_read_before_the_question_and_all_of_them_by_the_run() {
+    let stage = Stage::new();
+    let site = Files::serve([
+        ("/page-1.html", books(1, Some("page-2.html"))),
+        ("/page-2.html", books(2, Some("page-3.html"))),
+        ("/page-3.html", books(3, Some("page-4.html"))),
+        ("/page-4.html", books(4, None)),
+    ]);
+    let url = site.url("/page-1.html");
+    let words = ["add", url.as_str(), "--allow-private", "--name", "books"];
+    let shown = typed(&stage, &words, &[("> ", "q")]);
+    assert!(shown.contains("20 rows on this page") && !shown.contains("rows before"), "there is no before: {shown}");
+    assert_eq!(site.asked("/page-"), 2, "{shown}");
+    let said = stage.pieme(&[&words[..], &["--yes"]].concat());
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert_eq!(rows(&stage, "books"), 80);
+    assert_eq!(site.asked("/page-"), 2 + 2 + 4);
+}
+
+#[test]
+fn robots_txt_can_be_ignored_and_the_refusal_says_how() {
+    let stage = Stage::new();
+    let site = Files::serve([("/robots.txt", "User-agent: *\nDisallow: /\n".to_owned()), ("/list", books(1, None))]);
+    let url = site.url("/list");
+    let words = ["add", url.as_str(), "--allow-private", "--name", "books", "--yes"];
+    let said = stage.pieme(&words);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(said.stderr.contains("no task was made: the robots.txt of"), "{}", said.stderr);
+    assert!(said.stderr.contains("(--ignore-robots)") && !said.stderr.contains("task.toml"), "{}", said.stderr);
+    assert_eq!(entries(&stage), Vec::<String>::new());
+    let said = stage.pieme(&[&words[..], &["--ignore-robots"]].concat());
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert!(stage.read("tasks/books/task.toml").contains("robots_txt = false"));
+    assert_eq!(rows(&stage, "books"), 20);
+}
+
+#[test]
+fn a_task_that_fails_at_its_second_page_can_be_labelled() {
+    let (stage, site) = (Stage::new(), saved_list());
+    let task = format!("url = \"{}\"\n[fetch]\nallow_private = true\ndelay = \"0s\"\n", site.url("/index.html"));
+    stage.write("tasks/books/task.toml", &task);
+    assert_eq!(stage.pieme(&["run", "books"]).code, 1);
+    let said = stage.pieme(&["label", "books", "--yes", "--no-run"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    stage.write("tasks/books/task.toml", &format!("{}[limits]\nmax_pages = 1\n", stage.read("tasks/books/task.toml")));
+    assert_eq!(stage.pieme(&["run", "books"]).code, 0);
+    assert_eq!(rows(&stage, "books"), 20);
 }

@@ -181,7 +181,7 @@ fn each_piece_of_the_outside_world_has_one_owner() {
 fn every_module_is_in_the_map() {
     let map =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    assert!(map.lines().count() <= 150, "the map fits on a few screens");
+    assert!(map.lines().count() <= 170, "the map fits on a few screens");
     for (module, _) in MAY_USE {
         assert!(map.contains(&format!("`{module}")), "ARCHITECTURE.md does not say what `{module}` is");
     }

@@ -1,7 +1,6 @@
 //! The browser engine: the real Chromium, driven by real runs. tests/all.sh installs it; without it these tests fail.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use super::stage::{Stage, is_alive, signal_process};
 
@@ -116,9 +115,7 @@ fn a_killed_run_leaves_no_chromium() {
     let mut stage = Stage::new();
     let (_, run) = hanging(&mut stage);
     signal_process(run, "-KILL");
-    let killed = Instant::now();
     stage.wait_for("Chromium to be gone", || browsers(&stage).is_empty());
-    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
     stage.wait_for_state("hangs", "crash");
     nothing_is_left(&stage);
 }
@@ -129,9 +126,7 @@ fn a_killed_daemon_leaves_no_chromium_and_the_next_one_removes_its_profile() {
     hanging(&mut stage);
     stage.signal_daemon("-KILL");
     assert_eq!(stage.daemon_ended(), None, "a signal ended it");
-    let killed = Instant::now();
     stage.wait_for("Chromium to be gone", || browsers(&stage).is_empty());
-    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
     stage.write("tasks/hangs/task.toml", "url = 'https://nowhere.test/'\nenabled = false\n");
     stage.start_daemon();
     stage.wait_for("the profile to be removed", || profiles(&stage) == 0);

@@ -200,7 +200,7 @@ fn what_cannot_be_exported_is_said_before_anything_is_written() {
         (&["export", "hotels", "-o", "h.txt"][..], 2, "which format?"),
         (&["export", "hotels", "--format", "sqlite"], 2, "name it with -o FILE"),
         (&["export", "hotels", "--format", "xls"], 2, "there are csv, json, jsonl, parquet, sqlite, rss, atom"),
-        (&["export", "flats", "-o", "f.csv"], 1, "`flats` has no published rows yet"),
+        (&["export", "flats", "-o", "f.csv"], 2, "there is no task `flats`"),
         (&["export", "hotels", "-o", "no/such/folder/h.csv"], 1, "cannot be written"),
         (&["export", "No Task"], 2, ""),
     ] {

@@ -178,8 +178,9 @@ fn three_daemons_make_every_due_run_once_though_one_is_killed_and_one_is_stopped
         fleet.count("(SELECT owner FROM _task GROUP BY owner HAVING count(*) > 0) AS t") == 3
     });
     for name in NAMES {
-        let folders = fs::read_dir(fleet.path(&format!("{name}/tasks"))).expect("a folder").count();
-        assert_eq!(folders, tasks, "the folders are at {name} too");
+        fleet.wait_for(&format!("the folders to be at {name} too"), patience, || {
+            fs::read_dir(fleet.path(&format!("{name}/tasks"))).expect("a folder").count() == tasks
+        });
     }
 
     // Both in the middle of a run; the one that is stopped believes it to be its own when it wakes up.

@@ -129,6 +129,12 @@ impl Server {
         assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stderr));
     }
 
+    /// The process that starts all others of it.
+    pub fn postmaster(&self) -> u32 {
+        let text = fs::read_to_string(format!("{}/postmaster.pid", self.data())).expect("it runs");
+        text.lines().next().and_then(|pid| pid.parse().ok()).expect("a process")
+    }
+
     fn is_up(&self) -> bool {
         self.folder.exists() && self.tool("pg_ctl", &["-D", &self.data(), "status"]).status.success()
     }

@@ -66,6 +66,7 @@ impl Stage {
         demo::lay_out(folder.path(), site.port()).expect("the demo can be laid out");
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
+        run_seldom(&folder.path().join("ready-made"));
         Stage { site, folder, daemon: None, schema: None, environment: Vec::new(), _runtime: runtime }
     }
 
@@ -77,6 +78,14 @@ impl Stage {
         stage.write("config.toml", &config);
         stage.schema = Some(schema);
         stage
+    }
+
+    /// The rows are kept there from the next start on.
+    pub fn use_store(&self, url: &str) {
+        let config = self.read("config.toml");
+        let others: String =
+            config.lines().filter(|line| !line.starts_with("store =")).map(|line| format!("{line}\n")).collect();
+        self.write("config.toml", &format!("store = \"{url}\"\n{others}"));
     }
 
     /// From now on.
@@ -144,6 +153,19 @@ impl Stage {
     pub fn start_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
         // One that was killed leaves its socket behind.
         let _ = fs::remove_file(self.path("state/control.sock"));
+        let pid = self.spawn_program(program, environment);
+        self.wait_for("the daemon", || {
+            Path::new(&self.path("state/control.sock")).exists() && self.status_or_null()["daemon"] == true
+        });
+        pid
+    }
+
+    /// Starts the daemon, and waits for nothing.
+    pub fn spawn_daemon(&mut self, environment: &[(&str, &str)]) -> u32 {
+        self.spawn_program(Path::new(env!("CARGO_BIN_EXE_pieme-daemon")), environment)
+    }
+
+    fn spawn_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log file");
         let child = Command::new(program)
             .arg("--config")
@@ -158,9 +180,6 @@ impl Stage {
             .expect("the daemon starts");
         let pid = child.id();
         self.daemon = Some(child);
-        self.wait_for("the daemon", || {
-            Path::new(&self.path("state/control.sock")).exists() && self.status_or_null()["daemon"] == true
-        });
         pid
     }
 
@@ -196,6 +215,14 @@ impl Stage {
             .output()
             .expect("pieme starts")
             .into()
+    }
+
+    /// The same for a command that may never end; none where it had to be ended.
+    pub fn pieme_in_time(&self, words: &[&str]) -> Option<Said> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pieme"));
+        command.arg("--config").arg(self.path("config.toml")).args(words);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        in_time(&mut command)
     }
 
     fn status_or_null(&self) -> Value {
@@ -241,6 +268,8 @@ impl Stage {
             return schema.psql(query);
         }
         let said: Said = Command::new("sqlite3")
+            // A writer that was killed leaves the mending to whoever comes first.
+            .args(["-cmd", ".timeout 20000"])
             .arg(self.path("state/pieme.db"))
             .arg(query)
             .output()
@@ -267,12 +296,7 @@ impl Stage {
 
     /// The processes whose parent is this one.
     pub fn children_of(&self, pid: u32) -> Vec<u32> {
-        fs::read_dir("/proc")
-            .expect("/proc is there")
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-            .filter(|&child| parent_of(child) == Some(pid))
-            .collect()
+        children_of(pid)
     }
 }
 
@@ -282,6 +306,40 @@ impl Drop for Stage {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
+    }
+}
+
+/// What a command says that may never end; none where it had to be ended. What it prints fits into a pipe.
+pub fn in_time(command: &mut Command) -> Option<Said> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("it starts");
+    let started = Instant::now();
+    while child.try_wait().is_ok_and(|ended| ended.is_none()) {
+        if started.elapsed() >= PATIENCE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::park_timeout(Duration::from_millis(30));
+    }
+    Some(child.wait_with_output().expect("it has ended").into())
+}
+
+pub fn children_of(pid: u32) -> Vec<u32> {
+    fs::read_dir("/proc")
+        .expect("/proc is there")
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|&child| parent_of(child) == Some(pid))
+        .collect()
+}
+
+/// The practice tasks run every 30 s: on a busy machine that is a run in the middle of a test.
+fn run_seldom(ready_made: &Path) {
+    for entry in fs::read_dir(ready_made).expect("the ready-made folders").flatten() {
+        let file = entry.path().join("task.toml");
+        let text = fs::read_to_string(&file).expect("a task.toml");
+        fs::write(&file, text.replace("every = \"30s\"", "every = \"6h\"")).expect("a file of ours");
     }
 }
 

@@ -3,6 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use chrono::{TimeDelta, Utc};
+use pieme::model::{RunId, TaskName};
+use pieme::store::{RunStart, Store, Trigger};
+
 use crate::stage::{Said, Stage, signal_process};
 
 const SHOP: &str = "practice-shop";
@@ -62,6 +66,39 @@ fn the_age_of_the_last_good_data_is_shown_whatever_the_state() {
     assert!(bad["age_s"].is_number(), "{bad}");
     let table = stage.pieme(&["status"]).stdout;
     assert!(table.lines().any(|line| line.contains("quarantined") && !line.contains("never")), "{table}");
+}
+
+#[test]
+fn a_run_that_is_past_its_limit_is_never_ok() {
+    let mut stage = Stage::new();
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    stage.wait_for_state(SHOP, "ok");
+    // As a daemon leaves it whose task has panicked, or who was killed.
+    let begin = |minutes: i64| {
+        let started_at = Utc::now() - TimeDelta::minutes(minutes);
+        let task = TaskName::new(SHOP).expect("a name");
+        let start = RunStart { run: RunId::new(), task, slot: None, trigger: Trigger::Person, started_at, pid: None };
+        let mut store = Store::open(&stage.path("state/pieme.db")).expect("the store");
+        store.begin_run(&start).expect("begun");
+    };
+    begin(1);
+    assert_eq!(stage.state(SHOP), "running");
+    assert_eq!(stage.pieme(&["status", "--check"]).code, 0);
+    begin(120);
+    let status = stage.status(SHOP);
+    assert_eq!(status["state"], "crash", "{status}");
+    assert!(status["stuck"].as_str().is_some_and(|it| it.contains("limits.timeout")), "{status}");
+    let check = stage.pieme(&["status", "--check"]);
+    assert_eq!(check.code, 2, "{}", check.stdout);
+    assert!(check.stdout.contains("practice-shop crash"), "{}", check.stdout);
+    let full = stage.pieme(&["status", SHOP]).stdout;
+    assert!(full.contains("restart"), "what to do: {full}");
+    stage.signal_daemon("-KILL");
+    stage.daemon_ended();
+    assert_eq!(stage.state(SHOP), "crash", "and when the daemon is gone");
+    stage.start_daemon();
+    stage.wait_for("the runs to be ended by the next daemon", || stage.status(SHOP)["stuck"].is_null());
 }
 
 #[test]
@@ -259,4 +296,87 @@ fn a_watch_on_a_terminal_draws_in_place() {
     }
     script.kill().expect("a child of ours");
     script.wait().expect("its end");
+}
+
+/// A task behind a log-in of the practice site.
+fn write_orders(stage: &Stage) {
+    stage.write_task("orders", "/", "[schedule]\nevery = '6h'");
+    let script = "[[step]]\nget = '/login'\n[[step]]\n\
+                  submit = { form = 'login', fields = { user = 'demo', password = '${secret:practice_password}' } }\n\
+                  [[step]]\nexpect = { text = 'Welcome back', cause = 'login' }\n";
+    stage.write("tasks/orders/robot.toml", script);
+}
+
+/// The cell NEXT of a task's line, by the place of its header.
+fn next_cell(stage: &Stage, task: &str) -> String {
+    let table = stage.pieme(&["status"]).stdout;
+    let header = table.lines().next().unwrap_or_default();
+    let at = header.find("NEXT").expect("a column");
+    let at = header[..at].chars().count();
+    let line = table.lines().find(|line| line.starts_with(task)).unwrap_or_default();
+    line.chars().skip(at).take_while(|c| *c != ' ').collect()
+}
+
+#[test]
+fn a_task_that_the_schedule_leaves_alone_has_no_next_time() {
+    let mut stage = Stage::new();
+    let secret = stage.read("secrets/practice_password");
+    stage.write("secrets/practice_password", "wrong");
+    stage.make_private("secrets/practice_password");
+    stage.drop_folder(SHOP);
+    stage.start_daemon();
+    write_orders(&stage);
+    stage.wait_for_state("orders", "login");
+    let line = stage.status("orders");
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"login".into()), "{line}");
+    assert_eq!(next_cell(&stage, "orders"), "held");
+    let full = stage.pieme(&["status", "orders"]).stdout;
+    assert!(full.contains("held: its log-in was refused") && full.contains("pieme run orders"), "{full}");
+    stage.write("secrets/practice_password", &secret);
+    let line = stage.status("orders");
+    assert!(line["next"].is_string() && line["hold"].is_null(), "a new secret is tried: {line}");
+
+    stage.wait_for_state(SHOP, "ok");
+    assert_eq!(stage.pieme(&["pause", SHOP]).code, 0);
+    let line = stage.status(SHOP);
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"paused".into()), "{line}");
+    assert_eq!(next_cell(&stage, SHOP), "paused");
+    assert_eq!(stage.pieme(&["resume", SHOP]).code, 0);
+    assert!(stage.status(SHOP)["next"].is_string());
+    // Switched off while no daemon looks: the store still has its next time.
+    stage.signal_daemon("-TERM");
+    stage.daemon_ended();
+    let task = stage.read("tasks/practice-shop/task.toml");
+    stage.write("tasks/practice-shop/task.toml", &format!("enabled = false\n{task}"));
+    let line = stage.status(SHOP);
+    assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"disabled".into()), "{line}");
+    assert_eq!(next_cell(&stage, SHOP), "disabled");
+}
+
+#[test]
+fn every_mistake_is_listed_by_validate_and_counted_by_status() {
+    let mut stage = Stage::new();
+    let six = "shedule = 1\n[schedule]\nevery = '6 parsecs'\n[limits]\nmax_pages = 'ten'\n[fetch]\nengine = 'Browser'\n\
+               [[column]]\nname = 'price'\npattern = '('\n[expect]\nsimilarity = 70\n";
+    stage.write("tasks/six/task.toml", &format!("url = 'https://example.org/'\n{six}"));
+    stage.write("tasks/six/labels.toml", "[[label]]\nwhen = 'today'\nkind = 'pick'\n");
+    for daemon in ["down", "up"] {
+        if daemon == "up" {
+            stage.start_daemon();
+        }
+        let said = stage.pieme(&["validate", "six"]);
+        assert_eq!(said.code, 78, "{}", said.stdout);
+        for line in [2, 4, 6, 8, 11, 13] {
+            assert!(said.stdout.contains(&format!("task.toml:{line}:")), "daemon {daemon}, {line}: {}", said.stdout);
+        }
+        assert!(said.stdout.contains("labels.toml:2:8: "), "{}", said.stdout);
+        let found = stage.pieme(&["validate", "six", "--json"]).json();
+        assert_eq!(found["tasks"][0]["problems"].as_array().map(Vec::len), Some(7), "{found}");
+        assert_eq!(found["tasks"][0]["line"], 2, "the first stands where it stood: {found}");
+        stage.wait_for_state("six", "config");
+        let full = stage.pieme(&["status", "six"]).stdout;
+        assert!(full.contains("unknown key `shedule`") && full.contains("and 5 more: pieme validate six"), "{full}");
+        let said = stage.pieme(&["run", "six"]);
+        assert!(said.code == 78 && said.stderr.contains("and 5 more: pieme validate six"), "{}", said.stderr);
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::stage::{Said, Stage};
 
-fn typed(stage: &Stage, words: &[&str], lines: &str) -> Said {
+pub fn typed(stage: &Stage, words: &[&str], lines: &str) -> Said {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pieme"))
         .arg("--config")
         .arg(stage.path("config.toml"))

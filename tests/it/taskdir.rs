@@ -1,5 +1,6 @@
 //! Task folders: what is read, what is refused and how it is said, what survives an edit.
 
+mod every;
 mod shelf;
 mod texts;
 mod writers;

@@ -51,13 +51,26 @@ enum Wish {
     Help,
 }
 
+pub const NO_TERMINAL: &str = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
+
 /// Is there somebody to be asked?
 pub fn at_terminal() -> Result<(), Complaint> {
     if io::stdin().is_terminal() {
         return Ok(());
     }
-    let sentence = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
-    Err(Complaint::new(exit::USAGE, sentence))
+    Err(Complaint::new(exit::USAGE, NO_TERMINAL))
+}
+
+/// Asks for a yes: Enter, or y; n says no.
+pub fn asked(question: &str) -> Result<bool, Complaint> {
+    loop {
+        match pressed(question)? {
+            Key::Enter | Key::Char('y' | 'Y') => return Ok(true),
+            Key::Char('n' | 'N') => return Ok(false),
+            Key::Leave => return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed")),
+            Key::Char(_) | Key::Left | Key::Right | Key::Other => {}
+        }
+    }
 }
 
 /// Shows the last good rows beside the candidate at hand, and does what is pressed until one is taken.
@@ -142,9 +155,15 @@ fn changed<E: std::fmt::Display>(done: Result<(), E>, proposal: &Proposal, at: u
 
 fn show(proposal: &Proposal, place: usize) {
     let candidate = &proposal.proposal.candidates[place];
-    let now = format!("{} rows now ({})", candidate.table.rows.len(), candidate.method);
-    let new = format!("{now}\n{}", sample(&candidate.table, &proposal.names(place)));
-    let Some(good) = &proposal.study.known.good else { return out::say(new) };
+    let (rows, method) = (candidate.table.rows.len(), candidate.method);
+    let listed = sample(&candidate.table, &proposal.names(place));
+    if let Some(limit) = candidate.limit {
+        out::say(format!("Not all of it can be read: {limit}."));
+    }
+    let Some(good) = &proposal.study.known.good else {
+        return out::say(format!("{rows} rows on this page ({method})\n{listed}"));
+    };
+    let new = format!("{rows} rows now ({method})\n{listed}");
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
     let old = format!("{} rows before\n{}", good.rows.len(), sample(good, &names));
     out::say(beside(&old, &new, out::terminal_width().unwrap_or(80)));

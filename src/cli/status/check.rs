@@ -4,7 +4,6 @@ use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
 use crate::show::Line;
-use crate::store::Store;
 
 use super::{Args, Complaint, Look, look, out};
 
@@ -17,10 +16,10 @@ const UNKNOWN: u8 = 3;
 const NAMED: usize = 10;
 
 pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
-    if Store::open_reader_if_any(&config.store)?.is_none() {
+    let look = look(config, args)?;
+    if look.store.is_none() {
         return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
     }
-    let look = look(config, args)?;
     let (word, code, text) = line(&look);
     out::say(format!("PIEME {word} - {text}"));
     Ok(code)
@@ -44,12 +43,19 @@ fn line(look: &Look) -> (&'static str, u8, String) {
         return ("UNKNOWN", UNKNOWN, "there is no such task".to_owned());
     }
     let worst = lines.iter().map(|line| line.severity).max().unwrap_or(Severity::Fine);
-    let (word, code) = match (look.daemon_runs, worst) {
+    let runs = look.daemon_runs && look.waits_for.is_none();
+    let (word, code) = match (runs, worst) {
         (false, _) | (true, Severity::Critical) => ("CRITICAL", CRITICAL),
         (true, Severity::Warning) => ("WARNING", WARNING),
         (true, Severity::Fine) => ("OK", OK),
     };
-    let down = if look.daemon_runs { "" } else { "the daemon is not running, nothing is fetched; " };
+    let down = match (look.daemon_runs, &look.waits_for) {
+        (false, _) => "the daemon is not running, nothing is fetched; ".to_owned(),
+        (true, Some(reason)) => {
+            format!("the daemon waits for the store, nothing is fetched ({}); ", reason.replace('|', "/"))
+        }
+        (true, None) => String::new(),
+    };
     (word, code, format!("{down}{}|{}", in_words(lines), figures(lines)))
 }
 

@@ -2,9 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::config::Config;
 use crate::judge;
-use crate::model::{PastRun, RunId, State};
+use crate::model::{PastRun, RunId};
 use crate::show::Line;
 use crate::show::times::{ago, ahead, short};
 use crate::store::Store;
@@ -14,13 +13,13 @@ use super::{Complaint, out, table};
 /// Runs that are looked through for how long the state has lasted: all that are kept by default.
 const LOOKED_THROUGH: u32 = 1_000;
 
-pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Complaint> {
+pub fn text(store: Option<&Store>, line: &Line, styled: bool) -> Result<String, Complaint> {
     let now = Utc::now();
     let mut past = Vec::new();
     let mut waiting = None;
-    if let Some(store) = Store::open_reader_if_any(&config.store)? {
+    if let Some(store) = store {
         past = store.past(&line.task, LOOKED_THROUGH)?;
-        waiting = rows_kept_aside(&store, &past)?;
+        waiting = rows_kept_aside(store, &past)?;
     }
     let since = judge::since(line.state, &line.standing, &past);
     let mut facts: Vec<(&str, String)> = Vec::new();
@@ -33,6 +32,7 @@ pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Compla
     fact("Kept aside", waiting.map(|(run, rows)| format!("{rows} rows of run {run}, not published")));
     fact("Fails", (line.fails > 0).then(|| format!("{} in a row", line.fails)));
     fact("Now", line.progress.as_ref().map(|it| format!("{} pages, {} rows", it.pages, it.rows)));
+    fact("Stuck", line.stuck.clone());
     fact("Next run", Some(next(line, now)));
     fact("Numbers", line.last_run.is_some().then(|| format!("pieme explain {}", line.task)));
     fact("Do", Some(line.advice.clone()).filter(|it| !it.is_empty()));
@@ -83,11 +83,10 @@ fn last_run(run: &PastRun, now: DateTime<Utc>) -> String {
 }
 
 fn next(line: &Line, now: DateTime<Utc>) -> String {
-    match line.next {
-        _ if line.is_disabled => "never: enabled = false in its task.toml".to_owned(),
-        _ if line.state == State::Paused => format!("never while it is paused; pieme resume {} ends that", line.task),
-        Some(at) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
-        None => "none is planned".to_owned(),
+    match (line.hold, line.next) {
+        (Some(hold), _) => hold.sentence(&line.task),
+        (None, Some(at)) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
+        (None, None) => "none is planned".to_owned(),
     }
 }
 

@@ -27,10 +27,11 @@ pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
 
 fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
     let last = line.last_run.as_ref();
-    let cause = match (&line.problem, last) {
-        (Some(_), _) => "config",
-        (None, Some(run)) => run.verdict.outcome.cause(),
-        (None, None) => "",
+    let cause = match (&line.problem, &line.stuck, last) {
+        (Some(_), ..) => "config",
+        (None, Some(_), _) => "timeout",
+        (None, None, Some(run)) => run.verdict.outcome.cause(),
+        (None, None, None) => "",
     };
     let ran = match (&line.progress, last) {
         (Some(going), _) => going_on(going, now),
@@ -45,11 +46,17 @@ fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
         Cell::new(line.similarity.map_or("–".to_owned(), |similarity| format!("{similarity:.2}"))),
         Cell::new(line.last_ok.map_or("never".to_owned(), |at| ago(now - at))),
         Cell::new(ran),
-        Cell::new(line.next.map_or("–".to_owned(), |at| ahead(at - now))),
+        Cell::new(next(line, now)),
         Cell::new(line.fails),
         Cell::new(cause),
         Cell::new(&line.advice),
     ]
+}
+
+/// When it runs next, or why it does not.
+fn next(line: &Line, now: DateTime<Utc>) -> String {
+    let planned = || line.next.map_or("–".to_owned(), |at| ahead(at - now));
+    line.hold.map_or_else(planned, |hold| hold.word().to_owned())
 }
 
 /// Red needs a person now, yellow soon; green is good; what waits is grey.

@@ -8,6 +8,7 @@ use crate::model::TaskName;
 use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{form, link};
+use crate::show::trace;
 use crate::stepwise::{telling, title};
 
 const LINE: usize = 200;
@@ -41,7 +42,8 @@ pub fn step(walk: &Walk<'_>, index: usize) {
     out::say(format!("── step {} ({})", index + 1, walk.stepper.steps()[index].verb()));
     for line in &watch.trace {
         let inner = line.verb.split_once(" › ").map(|(_, inner)| format!("{inner}: ")).unwrap_or_default();
-        out::say(format!("  {}", out::cell(&format!("{inner}{}", line.text), LINE)));
+        let since = trace::since(walk.stepper.began(), line.at);
+        out::say(format!("  {since:>9} {}", out::cell(&format!("{inner}{}", line.text), LINE)));
     }
     drop(watch);
     // What was set for the first time stands in the trace.

@@ -37,6 +37,9 @@ fn sample(it: &Compared, all: bool) -> String {
     if it.similarity < it.wanted {
         text.push_str(&format!(", below {:.2}: a run would not publish it", it.wanted));
     }
+    if let Some(limit) = &it.limit {
+        text.push_str(&format!("\n    a run would fail: {limit}"));
+    }
     for line in lines(difference, if all { usize::MAX } else { FIRST }) {
         text.push_str(&format!("\n    {line}"));
     }

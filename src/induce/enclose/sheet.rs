@@ -16,7 +16,7 @@ pub enum Delimiter {
     Words,
 }
 
-/// Pieces of one text beyond this are left out: aligning is quadratic in them, and nobody names sixty columns.
+/// Pieces of one text; the last holds all the rest. Aligning is quadratic in them, and nobody names sixty columns.
 const MAX_PIECES: usize = 60;
 
 impl Delimiter {
@@ -26,7 +26,20 @@ impl Delimiter {
             Delimiter::Text(_) => vec![text],
             Delimiter::Words => text.split(parts_words).collect(),
         };
-        parts.into_iter().map(collapse).filter(|part| !part.is_empty()).take(MAX_PIECES).collect()
+        let mut pieces: Vec<String> = parts.into_iter().map(collapse).filter(|part| !part.is_empty()).collect();
+        if pieces.len() > MAX_PIECES {
+            let rest = pieces.split_off(MAX_PIECES - 1);
+            pieces.push(rest.join(self.sign()));
+        }
+        pieces
+    }
+
+    /// Between pieces that are put together again.
+    fn sign(&self) -> &str {
+        match self {
+            Delimiter::Text(delimiter) => delimiter,
+            Delimiter::Words => " ",
+        }
     }
 }
 
@@ -76,6 +89,14 @@ mod tests {
     fn column(values: &[&str]) -> Table {
         let row = |value: &&str| Row { cells: vec![Some((*value).to_owned())], page: 0 };
         Table { columns: vec!["format".to_owned()], rows: values.iter().map(row).collect() }
+    }
+
+    #[test]
+    fn the_last_piece_holds_what_is_left_of_a_long_text() {
+        let text: Vec<String> = (1..=80).map(|n| n.to_string()).collect();
+        let pieces = Delimiter::Text(", ".to_owned()).pieces(&text.join(", "));
+        assert_eq!((pieces.len(), pieces[59].as_str()), (60, text[59..].join(", ").as_str()));
+        assert_eq!(Delimiter::Words.pieces(&text.join(" "))[59], text[59..].join(" "));
     }
 
     fn shown(table: &Table) -> Vec<String> {

@@ -1,12 +1,13 @@
 //! What a node looks like from above: its tag, its classes, and the tag paths that lead down from it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::hash::BuildHasher;
 use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashMapExt};
 
+use crate::induce::limit::Limit;
 use crate::induce::marks::MarkMap;
 use crate::induce::names::Stated;
 use crate::page::tokens::{Span, Tokens};
@@ -32,6 +33,8 @@ pub struct View<'t> {
     stated: OnceCell<Stated>,
     /// Whoever measures row sets asks for it.
     marks: OnceCell<MarkMap>,
+    /// A bound that was met since it was last asked for.
+    reached: Cell<Option<Limit>>,
 }
 
 /// Tag, shape and classes of each node, as numbers.
@@ -52,13 +55,25 @@ impl<'t> View<'t> {
             looks: OnceCell::new(),
             stated: OnceCell::new(),
             marks: OnceCell::new(),
+            reached: Cell::new(None),
         }
+    }
+
+    /// Rows or values of the list at hand are left out, or may be wrong.
+    pub fn reach(&self, limit: Option<Limit>) {
+        self.reached.set(self.reached.get().or(limit));
+    }
+
+    /// What the list at hand has reached; the next one begins anew.
+    pub fn reached(&self) -> Option<Limit> {
+        self.reached.take()
     }
 
     /// The same page, of which only this node and what stands in it will be looked at.
     pub fn only(&self, node: NodeId) -> View<'t> {
         let looks = OnceCell::from(Looks::new(&self.tokens, node));
-        View { tokens: Rc::clone(&self.tokens), looks, stated: OnceCell::new(), marks: OnceCell::new() }
+        let (stated, marks, reached) = (OnceCell::new(), OnceCell::new(), Cell::new(None));
+        View { tokens: Rc::clone(&self.tokens), looks, stated, marks, reached }
     }
 
     fn looks(&self) -> &Looks {

@@ -87,7 +87,9 @@ impl<'a, 't> Told<'a, 't> {
 
     /// The row sets that agree best with what was said.
     fn agreeing(&mut self, further: &[View<'_>], options: &LearnOptions) -> Vec<Taught> {
+        self.view.reached();
         let made = self.made();
+        let matched = self.view.reached();
         let made_rows: HashSet<Vec<Span>> = made.iter().map(|set| set.rows.clone()).collect();
         let mut ranked = std::mem::take(&mut self.offered);
         ranked.extend(rank::ranked(self.view, made));
@@ -103,6 +105,7 @@ impl<'a, 't> Told<'a, 't> {
             let mut it = self.teach(it, None, further);
             if is_made {
                 it.candidate.method = if self.blocks.is_empty() { "labelled" } else { "enclosed" };
+                it.candidate.limit = it.candidate.limit.or(matched);
             }
             taught.push(it);
         }

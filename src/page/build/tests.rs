@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::tree::{Kind, NodeId};
+use super::super::tree::{ALWAYS_READ, Kind, NodeId};
 use html5ever::TokenizerResult;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
@@ -184,7 +184,7 @@ fn text_is_collapsed_and_without_scripts() {
 #[test]
 fn a_million_nested_elements_are_flattened() {
     let tree = Tree::parse(&"<div>x".repeat(100_000));
-    assert_eq!(tree.cut, Some(Cut::TooDeep));
+    assert_eq!(tree.cut, Some(Cut::TooDeep(MAX_DEPTH)));
     let deepest = tree.subtree(tree.root()).map(|node| tree.ancestors(node).count()).max();
     assert!(deepest.is_some_and(|depth| depth <= MAX_DEPTH as usize + 2), "{deepest:?}");
     let after = Tree::parse(&format!("{}{}<p>after</p>", "<div>".repeat(2_000), "</div>".repeat(2_000)));
@@ -201,7 +201,28 @@ fn misnested_formatting_does_not_multiply_without_end() {
     html.push_str(&"<p>x</b>".repeat(1_500));
     let tree = Tree::parse(&html);
     assert!(tree.cut.is_some());
-    assert!(tree.len() <= MAX_NODES + 10_000, "{}", tree.len());
+    assert!(tree.len() <= ALWAYS_READ + 10_000, "{}", tree.len());
+}
+
+#[test]
+fn a_long_table_is_read_to_its_end() {
+    let table = |rows: usize| format!("<table>{}</table>", "<tr><td>1<td>2<td>3\n".repeat(rows));
+    let long = Tree::parse(&table(100_000));
+    assert_eq!((long.cut, long.elements("tr").count()), (None, 100_000));
+}
+
+#[test]
+fn a_cut_page_says_which_limit_it_reached_how_large_it_is_and_what_to_do() {
+    let said = Cut::TooManyNodes(5_000_000).sentence("https://shop.example/all", 21_000_000);
+    assert!(
+        said.starts_with("https://shop.example/all (21.0 MB) has more than 5,000,000 elements and texts"),
+        "{said}"
+    );
+    assert!(said.contains("smaller pages"), "{said}");
+    for cut in [Cut::TooDeep(MAX_DEPTH), Cut::TooManyAttributes] {
+        let said = cut.sentence("page.html", 100_000);
+        assert!(said.starts_with("page.html (100 kB) ") && said.contains("; take another page"), "{said}");
+    }
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Browser {
         browser.open(task, session).await?;
         if !browser.chromium.sandboxed {
             let line = "Chromium runs without its sandbox, since pieme runs as root; run pieme as a user of its own";
-            session.log.push(line.to_owned());
+            session.note(line);
         }
         Ok(browser)
     }

@@ -125,6 +125,7 @@ pub fn failure(url: &Url, text: &str, missed: Option<Missed>) -> SessionError {
     match missed {
         Some(Missed::Refused(refusal)) => return SessionError::Refused { url, refusal },
         Some(Missed::Name(reason)) => return SessionError::Name { url, reason },
+        Some(Missed::Shortage(reason)) => return SessionError::Shortage { url, reason },
         Some(Missed::TooLong) => return SessionError::NoConnection { url, waited: CONNECT },
         Some(Missed::Connection(reason) | Missed::Declined(reason)) => {
             return SessionError::Connection { url, reason, lost: Lost::MidWay };

@@ -87,8 +87,7 @@ impl Traffic {
         }
         let carries_secret = self.secrets.in_text(url.as_str()) || self.secrets.in_text(&paused.request.post_data);
         if carries_secret && !url.host_str().is_some_and(|host| self.guard.knows(host)) {
-            self.log
-                .push(format!("not sent: the page wanted to give a secret to {}", url.origin().ascii_serialization()));
+            self.note(format!("not sent: the page wanted to give a secret to {}", url.origin().ascii_serialization()));
             return Err(refused(Refusal::NoHost));
         }
         Ok(as_it_is)

@@ -155,7 +155,7 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     for path in ["/a", "/b", "/c"] {
         let page = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect("a page");
         assert!(body(&page).contains("<h1>here</h1>"), "{}", body(&page));
-        assert!(!session.log.iter().any(|line| line.contains("still busy")), "{:?}", session.log);
+        assert!(!session.log.iter().any(|line| line.text.contains("still busy")), "{:?}", session.log);
     }
     for path in ["/found", "/script", "/refresh"] {
         let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err("refused");

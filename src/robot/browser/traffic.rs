@@ -13,7 +13,7 @@ use crate::model::task::Limits;
 use crate::robot::blank::Blanks;
 use crate::robot::cookies::Jar;
 use crate::robot::manners::FIRST_BYTE;
-use crate::robot::session::{Request, Session, shown};
+use crate::robot::session::{LogLine, Request, Session, shown};
 use crate::robot::trouble::{Lost, SessionError};
 
 /// A page is quiet when it has asked for nothing for so long.
@@ -55,7 +55,7 @@ pub struct Traffic {
     began: Instant,
     active: Instant,
     pub(super) trouble: Option<SessionError>,
-    pub log: Vec<String>,
+    pub log: Vec<LogLine>,
 }
 
 /// The document that the page is made of.
@@ -147,7 +147,7 @@ impl Traffic {
     /// Says what happened; a page that makes things happen without end is not told to its end.
     pub fn note(&mut self, line: impl Into<String>) {
         if self.log.len() < MAX_LINES {
-            self.log.push(line.into());
+            self.log.push(LogLine::now(line));
         }
     }
 

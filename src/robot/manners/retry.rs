@@ -39,7 +39,7 @@ impl Session {
             self.home.over(wait);
             let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
             let (method, url) = (request.method(), shown(&request.url));
-            self.log.push(format!("{method} {url}{why}; tried again in {} ({number} of {tries})", rounded(wait)));
+            self.note(format!("{method} {url}{why}; tried again in {} ({number} of {tries})", rounded(wait)));
             self.in_time(tokio::time::sleep(wait), &request.url).await?;
         }
         unreachable!("the tries are counted")

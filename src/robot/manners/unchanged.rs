@@ -40,12 +40,12 @@ impl Session {
         let (most, deadline) = (self.limits.max_page_bytes, self.deadline);
         let body = tokio::time::timeout_at(deadline.into(), self.home.body(&known.url, most)).await;
         let Some(body) = body.map_err(|_| SessionError::Deadline(shown(&request.url)))? else {
-            self.log.push(format!("GET {} → 304, but the kept page is gone", shown(&request.url)));
+            self.note(format!("GET {} → 304, but the kept page is gone", shown(&request.url)));
             self.home.forget(&known.url);
             return Ok(Reply::Forgotten);
         };
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.log.push(format!("GET {} → 304, unchanged, {elapsed_ms} ms", shown(&request.url)));
+        self.note(format!("GET {} → 304, unchanged, {elapsed_ms} ms", shown(&request.url)));
         let meta = PageMeta {
             url: request.url.clone(),
             status: 200,

@@ -73,8 +73,8 @@ impl<'s> Course<'s> {
             return Ok(Next::End("that is the most this step reads (`max_pages`); there are more".to_owned()));
         }
         if walker.pages >= walker.task.limits.max_pages {
-            let pages = walker.pages;
-            return Ok(Next::Limit(format!("stopped after {pages} pages (limits.max_pages); there are more")));
+            let pages = counted(walker.pages);
+            return Ok(Next::Limit(format!("stopped after {pages} (limits.max_pages); there are more")));
         }
         Ok(next)
     }
@@ -130,6 +130,10 @@ impl<'s> Course<'s> {
         // A browser presses the button itself, so that what it fetches comes to its place.
         Ok(pager::more_address(tree, &link::base(tree, url)).filter(|_| !walker.has_browser()).map(Request::get))
     }
+}
+
+pub fn counted(pages: u32) -> String {
+    format!("{pages} page{}", if pages == 1 { "" } else { "s" })
 }
 
 /// What a browser can press where nothing leads on.

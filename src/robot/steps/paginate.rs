@@ -8,7 +8,7 @@ use foldhash::quality::FixedState;
 use super::super::Trouble;
 use super::super::session::shown;
 use super::super::walker::Walker;
-use super::course::{Course, Next, json};
+use super::course::{Course, Next, counted, json};
 use super::{live, take};
 use crate::model::Failure;
 use crate::model::script::{Paginate, Scroll};
@@ -92,7 +92,7 @@ fn unwrap_html(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> 
 }
 
 fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble> {
-    walker.trace(format!("{pages} pages read; {why}"));
+    walker.trace(format!("{} read; {why}", counted(pages)));
     Ok(())
 }
 

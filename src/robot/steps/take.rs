@@ -11,21 +11,24 @@ use crate::model::script::{Match, Substitute};
 
 /// A pattern that compiles to more than this would cost more than the page it is used on. The engine itself never backtracks.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Of everything that `all` finds, so much is kept.
+/// What `all` may find; more is a limit that ends the run.
 const MAX_FOUND: usize = 10_000;
 
 pub fn take(walker: &mut Walker<'_>, step: &Match) -> Result<(), Trouble> {
     let texts = sources(walker, step)?;
+    let most = if step.all { MAX_FOUND + 1 } else { 1 };
     let found = match &step.regex {
         Some(pattern) => {
             let regex = regex(walker, pattern)?;
             named_groups(walker, &regex, &texts);
-            let most = if step.all { MAX_FOUND } else { 1 };
             texts.iter().flat_map(|text| regex.captures_iter(text)).take(most).map(|it| group_or_all(&it)).collect()
         }
-        None if step.all => texts.into_iter().take(MAX_FOUND).collect(),
-        None => texts.into_iter().take(1).collect::<Vec<String>>(),
+        None => texts.into_iter().take(most).collect::<Vec<String>>(),
     };
+    if found.len() > MAX_FOUND {
+        let sentence = format!("more than {MAX_FOUND} are found, the most that `all` may find; say more exactly which");
+        return Err(walker.trouble(Failure::Limit, sentence));
+    }
     let value = match (found.is_empty(), &step.default) {
         (false, _) => found.join("\n"),
         (true, Some(default)) => walker.expand(default)?,

@@ -34,9 +34,9 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
         session.patience.first_pause = Duration::from_millis(1);
         let page = get(&mut session, &server).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((page.body.as_slice(), session.requests), (&b"ok"[..], 3), "{what}");
-        let tried: Vec<&String> = session.log.iter().filter(|line| line.contains("tried again in")).collect();
+        let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("tried again in")).collect();
         assert_eq!(tried.len(), 2, "{what}: {:?}", session.log);
-        assert!(tried[1].contains("(2 of 3)"), "{what}: {tried:?}");
+        assert!(tried[1].text.contains("(2 of 3)"), "{what}: {tried:?}");
     }
 }
 
@@ -67,7 +67,7 @@ async fn a_form_is_not_sent_twice_unless_it_never_left() {
     assert_eq!(server.heard().len(), 1, "it may have been taken");
     request.url = closed_port().await;
     session.send(request.clone()).await.expect_err("nobody there");
-    assert_eq!(session.log.iter().filter(|line| line.contains("tried again")).count(), 3, "{:?}", session.log);
+    assert_eq!(session.log.iter().filter(|line| line.text.contains("tried again")).count(), 3, "{:?}", session.log);
     session.once_only = true;
     session.log.clear();
     session.send(request).await.expect_err("nobody there");
@@ -205,7 +205,7 @@ async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     let again = get(&mut session, &server).await.expect("the same page");
     assert_eq!((&again.body, again.meta.status), (&first.body, 200));
     assert_eq!(again.meta.header("content-type"), Some("text/html"));
-    assert!(session.log.iter().any(|line| line.contains("304, unchanged")), "{:?}", session.log);
+    assert!(session.log.iter().any(|line| line.text.contains("304, unchanged")), "{:?}", session.log);
 
     // Its body is gone: it is fetched in full.
     shared.borrow_mut().bodies.clear();

@@ -100,7 +100,7 @@ fn compare(session: &Session, task: &TaskName) -> Result<Compared, StoreError> {
     Ok(Compared { counts: found.counts, listed, tables: Some((before, after)) })
 }
 
-/// The records with some of the keys. Of a key that stands twice the first row stands for all.
+/// The records with some of the keys, in the order of keys and of their table.
 fn marks(
     session: &Session,
     generation: &Generation,
@@ -126,7 +126,6 @@ fn marks(
         Ok(())
     })?;
     marks.sort_unstable();
-    marks.dedup_by_key(|mark| mark.key);
     Ok(marks)
 }
 

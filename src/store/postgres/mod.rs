@@ -6,6 +6,7 @@
 
 mod trouble;
 mod tls;
+mod line;
 mod session;
 mod open;
 mod schema;

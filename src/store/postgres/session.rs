@@ -3,28 +3,27 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_executor::block_on;
 use futures_util::{SinkExt, StreamExt};
-use tokio::runtime::{Builder, Handle};
 use tokio_postgres::types::{FromSql, ToSql};
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{Client, Config, Row, Statement};
 
 use super::StoreError;
+use super::line::{self, Line, Unconnected};
 use super::tls;
 use super::trouble::{is_passing, named};
 use crate::model::PostgresAddress;
 
 /// A server that restarts is back within seconds; one that is away for longer costs the runs that end meanwhile.
-const TRIES: u32 = 40;
+const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
-/// A machine that does not even answer is given up after this.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same for one that fell silent under a connection.
+/// A server that said nothing is not asked again at once: who waits in line would wait as long, one after the other.
+const REST: Duration = Duration::from_secs(1);
+/// After so long the system gives up a machine that fell silent under a connection.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often a transaction is begun anew: others were in its way, or the connection was lost.
 const MOST_TIMES: u32 = 10;
@@ -38,11 +37,13 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Session {
     at: PostgresAddress,
     reads_only: bool,
-    line: RefCell<Option<Arc<Client>>>,
+    line: RefCell<Option<Arc<Line>>>,
     statements: RefCell<HashMap<String, Statement>>,
     in_one: Cell<bool>,
     /// It could not be reached the last time: nobody waits for it in vain again.
     away: Cell<bool>,
+    /// Why that is believed for a moment without asking.
+    rests: Arc<Mutex<Option<String>>>,
 }
 
 impl Session {
@@ -55,8 +56,9 @@ impl Session {
             in_one: Cell::new(false),
             // At the start a person waits: one try.
             away: Cell::new(true),
+            rests: Arc::default(),
         };
-        session.client()?;
+        session.line()?;
         Ok(session)
     }
 
@@ -79,12 +81,12 @@ impl Session {
         values: Values<'_>,
         mut take: impl FnMut(&Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let client = self.client()?;
-        let asked = client.query_raw(sql, values.iter().copied());
-        let rows = block_on(asked).map_err(|error| named(&error, &self.at))?;
+        let line = self.line()?;
+        let asked = line.client.query_raw(sql, values.iter().copied());
+        let rows = self.answer(&line, asked)?.map_err(|error| named(&error, &self.at))?;
         futures_util::pin_mut!(rows);
         // Whoever takes a row may wait for another server meanwhile.
-        while let Some(row) = block_on(rows.next()) {
+        while let Some(row) = self.answer(&line, rows.next())? {
             take(&row.map_err(|error| named(&error, &self.at))?)?;
         }
         Ok(())
@@ -176,8 +178,8 @@ impl Session {
     fn with<T>(&self, work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>) -> Result<T, StoreError> {
         let mut again = !self.in_one.get();
         loop {
-            let client = self.client()?;
-            let error = match block_on(work(&client)) {
+            let line = self.line()?;
+            let error = match self.answer(&line, work(&line.client))? {
                 Ok(done) => return Ok(done),
                 Err(error) => named(&error, &self.at),
             };
@@ -204,51 +206,82 @@ impl Session {
         Ok(statement)
     }
 
+    /// What the server answers; one that does not is given up, and not asked again at once.
+    fn answer<T>(&self, line: &Line, asked: impl Future<Output = T>) -> Result<T, StoreError> {
+        let timeouts = self.at.timeouts();
+        let limit = if self.reads_only { timeouts.read_timeout } else { timeouts.statement_timeout };
+        line.answer(asked, timeouts, limit).map_err(|why| {
+            self.line.replace(None);
+            self.away.set(true);
+            self.lost(&why)
+        })
+    }
+
     /// The connection, made again if it is lost. Inside a transaction it is not: that is lost with it.
-    fn client(&self) -> Result<Arc<Client>, StoreError> {
-        let there = self.line.borrow().as_ref().filter(|client| !client.is_closed()).cloned();
-        if let Some(client) = there {
-            return Ok(client);
+    fn line(&self) -> Result<Arc<Line>, StoreError> {
+        let there = self.line.borrow().as_ref().filter(|line| !line.client.is_closed()).cloned();
+        if let Some(line) = there {
+            return Ok(line);
         }
         if self.in_one.get() {
             return Err(self.lost("the connection was lost in the middle of a transaction"));
         }
+        if let Some(why) = &*self.rests.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Err(self.lost(why));
+        }
         self.statements.borrow_mut().clear();
-        let mut tries = if self.away.get() { 1 } else { TRIES };
+        let mut patience = if self.away.get() { Duration::ZERO } else { PATIENCE };
         loop {
-            tries -= 1;
-            match self.connect() {
-                Err(StoreError::Away { .. }) if tries > 0 => thread::sleep(PAUSE),
+            let mut took = Duration::ZERO;
+            match self.connect(&mut took) {
+                Err(StoreError::Away { .. }) if patience > took => {
+                    patience = patience.saturating_sub(took + PAUSE);
+                    thread::sleep(PAUSE);
+                }
                 Err(error) => {
                     self.away.set(true);
+                    if !took.is_zero() {
+                        self.rest(&error);
+                    }
                     return Err(error);
                 }
-                Ok(client) => {
+                Ok(line) => {
                     self.away.set(false);
-                    let client = Arc::new(client);
-                    self.line.replace(Some(Arc::clone(&client)));
-                    return Ok(client);
+                    let line = Arc::new(line);
+                    self.line.replace(Some(Arc::clone(&line)));
+                    return Ok(line);
                 }
             }
         }
     }
 
-    fn connect(&self) -> Result<Client, StoreError> {
+    fn rest(&self, error: &StoreError) {
+        let StoreError::Away { why, .. } = error else { return };
+        *self.rests.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+        let rests = Arc::clone(&self.rests);
+        line::after(REST, move || *rests.lock().unwrap_or_else(PoisonError::into_inner) = None);
+    }
+
+    /// Notes in `took` how long nobody said anything.
+    fn connect(&self, took: &mut Duration) -> Result<Line, StoreError> {
         let mut config: Config = self.at.with_password().parse().map_err(|_| StoreError::NotLetIn {
             at: self.at.clone(),
             why: "the address says what the driver does not understand".to_owned(),
         })?;
         tls::settle(&mut config, self.at.with_password());
-        config.application_name("pieme").connect_timeout(CONNECT_TIMEOUT);
+        let deadline = self.at.timeouts().connect_timeout.0;
+        config.application_name("pieme").connect_timeout(deadline);
         config.keepalives_idle(SILENCE).tcp_user_timeout(SILENCE);
-        let client = connect(config).map_err(|error| match error {
-            Unconnected::Driver(error) => named(&error, &self.at),
-            Unconnected::Other(why) => self.lost(&why),
-        })?;
         let read_only = if self.reads_only { "; SET default_transaction_read_only TO on" } else { "" };
-        let set_up = format!("SET search_path TO {}; {SETTINGS}{read_only}", self.at.schema());
-        block_on(client.batch_execute(&set_up)).map_err(|error| named(&error, &self.at))?;
-        Ok(client)
+        let greeting = format!("SET search_path TO {}; {SETTINGS}{read_only}", self.at.schema());
+        line::connect(&config, greeting, deadline).map_err(|error| match error {
+            Unconnected::Driver(error) => named(&error, &self.at),
+            Unconnected::Silent(why) => {
+                *took = deadline;
+                self.lost(&why)
+            }
+            Unconnected::Other(why) => self.lost(&why),
+        })
     }
 
     fn lost(&self, why: &str) -> StoreError {
@@ -259,46 +292,4 @@ impl Session {
 /// A cell of an answer, which is what its column says or makes no sense.
 pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, StoreError> {
     row.try_get(at).map_err(StoreError::value)
-}
-
-enum Unconnected {
-    Driver(tokio_postgres::Error),
-    Other(String),
-}
-
-/// Connects on the thread that all connections live on: whoever asks may stand inside a runtime of its own, and may not.
-fn connect(config: Config) -> Result<Client, Unconnected> {
-    let other = |error: &dyn std::fmt::Display| Unconnected::Other(error.to_string());
-    let home = home().ok_or_else(|| Unconnected::Other("no thread could be started for it".to_owned()))?;
-    let encrypted = config.get_ssl_mode() == tokio_postgres::config::SslMode::Require;
-    let connector = encrypted.then(tls::connector).transpose().map_err(|error| other(&error))?;
-    let (tell, told) = mpsc::channel();
-    home.spawn(async move {
-        let connected = match connector {
-            Some(connector) => config.connect(connector).await.map(|(client, line)| {
-                home.spawn(line);
-                client
-            }),
-            None => config.connect(NoTls).await.map(|(client, line)| {
-                home.spawn(line);
-                client
-            }),
-        };
-        // Whoever asked waits for it.
-        let _ = tell.send(connected);
-    });
-    told.recv().map_err(|error| other(&error))?.map_err(Unconnected::Driver)
-}
-
-/// The runtime of the connections, on a thread that lives as long as the program.
-fn home() -> Option<&'static Handle> {
-    static HOME: OnceLock<Option<Handle>> = OnceLock::new();
-    let start = || {
-        let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-        let handle = runtime.handle().clone();
-        let live = move || runtime.block_on(std::future::pending::<()>());
-        thread::Builder::new().name("postgres".to_owned()).spawn(live).ok()?;
-        Some(handle)
-    };
-    HOME.get_or_init(start).as_ref()
 }

@@ -17,6 +17,15 @@ impl Care for Sqlite {
         self.keep = keep;
     }
 
+    fn recover(&mut self) {
+        // Without it every later transaction would be one inside another, and fail.
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!("a transaction that panicked cannot be taken back: {error}");
+        }
+    }
+
     fn alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.must_be_there()?;
         let upsert = "INSERT INTO _daemon (name, value) VALUES ('alive', ?1) \

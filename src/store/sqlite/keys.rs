@@ -69,12 +69,15 @@ pub(super) fn search(entries: &[Entry], key: Key) -> Option<Found> {
     entries.get(place).filter(|entry| number(entry) == wanted).map(found_of)
 }
 
-/// Writes the keys of a generation. Of a key that stands twice the oldest is kept.
+/// Writes the keys of a generation. Of a key that stands twice the oldest is kept. The digests are then left out, since
+/// those of some rows would be missing: two generations are compared by their rows.
 pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<Marked>) -> Result<(), StoreError> {
     // An end that could not be written down is tried again.
     forget(connection, generation)?;
     marked.sort_unstable();
+    let rows = marked.len();
     marked.dedup_by(|next, kept| next[..16] == kept[..16]);
+    let is_each_once = marked.len() == rows;
     let sql = "INSERT INTO _keys (generation, first, entries, digests) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = connection.prepare(sql)?;
     let (mut entries, mut digests) = (Vec::new(), Vec::new());
@@ -85,7 +88,7 @@ pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<M
             entries.extend_from_slice(entry);
             digests.extend_from_slice(digest);
         }
-        insert.execute(params![generation, &block[0][..16], entries, digests])?;
+        insert.execute(params![generation, &block[0][..16], entries, is_each_once.then_some(&digests)])?;
     }
     Ok(())
 }

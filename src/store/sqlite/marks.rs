@@ -34,7 +34,7 @@ pub(super) fn differences(
     Ok(found)
 }
 
-/// The records with some of the keys. Of a key that stands twice the first row stands for all.
+/// The records with some of the keys, in the order of keys and of their table.
 fn read(
     connection: &Connection,
     generation: &Generation,
@@ -59,7 +59,6 @@ fn read(
         }
     }
     marks.sort_unstable();
-    marks.dedup_by_key(|mark| mark.key);
     Ok(marks)
 }
 

@@ -19,6 +19,9 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// say what is published are, so that years of raw pages do not delay the start.
 const FULL_CHECK_BYTES: u64 = 256 << 20;
 
+/// The index of the write-ahead log.
+const LEAST_ROOM: u64 = 64 << 10;
+
 const BOOKKEEPING: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"];
 
 /// Of a new database; one that is there keeps what it has. Every page is written to the log, read from it and written to the
@@ -42,12 +45,12 @@ const SETTINGS: &str = "
 impl Sqlite {
     /// Opens the database for writing; makes it, or brings its format up to date, if need be.
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
-        Sqlite::open_writer(path).map_err(|error| error.at(path))
+        Sqlite::open_writer(path).map_err(|error| at_opening(error, path))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
     pub fn open_reader(path: &Path) -> Result<Sqlite, StoreError> {
-        Sqlite::open_read_only(path).map_err(|error| error.at(path))
+        Sqlite::open_read_only(path).map_err(|error| at_opening(error, path))
     }
 
     fn open_writer(path: &Path) -> Result<Sqlite, StoreError> {
@@ -167,6 +170,20 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     connection.execute_batch(SETTINGS)?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(connection)
+}
+
+/// Names the file, or the full disk: where there is no room for the log or its index, SQLite has other words for it.
+fn at_opening(error: StoreError, path: &Path) -> StoreError {
+    match error {
+        StoreError::Sql(cause) if has_no_room(path) => StoreError::Full(cause),
+        error => error.at(path),
+    }
+}
+
+/// Less is free than the smallest thing that is written when a database is opened.
+fn has_no_room(path: &Path) -> bool {
+    nix::sys::statvfs::statvfs(folder_of(path))
+        .is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < LEAST_ROOM)
 }
 
 pub(super) fn folder_of(path: &Path) -> &Path {

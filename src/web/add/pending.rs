@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::daemon::threads::blocking;
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::config::Config;
 use crate::daemon::keeper::Keeper;
 use crate::daemon::runner::{Ended, Order, Runner};
-use crate::model::{RunId, TaskName, TraceLine};
+use crate::model::{Failure, Outcome, RunId, TaskName, TraceLine};
 use crate::store::{RunStart, Store, StoreError, Trigger};
-use crate::supervise::add::Draft;
+use crate::supervise::add::{AddError, Draft};
 
 use super::super::bench::Bench;
 use super::super::token;
@@ -35,10 +35,19 @@ pub struct Adding(Arc<Mutex<BTreeMap<String, Arc<Pending>>>>);
 pub enum Stage {
     /// What its first run has done so far.
     Fetching(Vec<String>),
-    /// There is something to choose from.
-    Ready,
+    /// There is something to choose from, on the first page at least.
+    Ready(Option<Shortfall>),
     /// There is not, and why.
     Refused(String),
+}
+
+/// The list goes on, and cannot be read there.
+#[derive(Clone)]
+pub enum Shortfall {
+    /// Why.
+    Unread(String),
+    /// Runs leave it out.
+    LeftOut,
 }
 
 pub struct Pending {
@@ -56,7 +65,7 @@ impl Adding {
     /// Starts the first run; what it sees can be asked for under this name.
     pub async fn begin(&self, runner: &Runner, draft: Draft) -> Result<String, Trouble> {
         let (config, name) = (draft.config.clone(), draft.name.clone());
-        let keeper = spawn_blocking({
+        let keeper = blocking({
             let (config, name) = (config.clone(), name.clone());
             move || opened(&config, &name)
         });
@@ -137,7 +146,7 @@ impl Pending {
             None => return Err(Trouble::Refused("this task was made already".to_owned())),
         };
         let store = self.config.store.clone();
-        let laying = spawn_blocking(move || Bench::lay(&Store::open_reader(&store)?, folder));
+        let laying = blocking(move || Bench::lay(&Store::open_reader(&store)?, folder));
         laying.await.map_err(|_| Trouble::Internal)?
     }
 
@@ -146,8 +155,18 @@ impl Pending {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Runs of the task leave out the pages after the first.
+    pub fn read_first_page_only(&self) -> Result<(), Trouble> {
+        match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(draft) => draft.read_first_page_only()?,
+            None => return Err(Trouble::Refused("this task was made already".to_owned())),
+        }
+        self.turn(Stage::Ready(Some(Shortfall::LeftOut)));
+        Ok(())
+    }
+
     async fn run(self: Arc<Pending>, runner: Runner, stop: watch::Receiver<bool>) {
-        let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Draft::folder);
+        let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Draft::trial);
         let Some(Ok(folder)) = folder else { return self.turn(Stage::Refused("its folder is gone".to_owned())) };
         let (listener, mut lines) = mpsc::unbounded_channel::<TraceLine>();
         let heard = Arc::clone(&self);
@@ -165,7 +184,7 @@ impl Pending {
             pid: None,
         };
         let order = Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop };
-        let ended = runner.run(order).await;
+        let ended = runner.run_to_its_end(order).await;
         self.turn(self.after(ended));
     }
 
@@ -179,8 +198,9 @@ impl Pending {
         };
         let draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
         match draft.as_ref().map(|draft| draft.check(&verdict)) {
-            Some(Err(nothing)) => Stage::Refused(format!("{}. {nothing}", verdict.sentence)),
-            Some(Ok(())) | None => Stage::Ready,
+            Some(Err(error)) => Stage::Refused(format!("{error}{}", hint(&error))),
+            Some(Ok(shortfall)) => Stage::Ready(shortfall.map(Shortfall::Unread)),
+            None => Stage::Ready(None),
         }
     }
 
@@ -198,5 +218,19 @@ impl Pending {
         {
             lines.push(line.chars().filter(|c| !c.is_control()).take(300).collect());
         }
+    }
+}
+
+/// What to do in the form about it.
+fn hint(error: &AddError) -> &'static str {
+    match error {
+        AddError::Private(_) => ": tick “private network” in the form",
+        AddError::NothingSeen { outcome: Outcome::Failed(Failure::RobotsTxt), .. } => {
+            ": tick “Ignore its robots.txt” in the form"
+        }
+        AddError::NothingSeen { outcome: Outcome::Empty(_) | Outcome::Failed(Failure::Blocked), .. } => {
+            ": tick “A real browser” in the form"
+        }
+        _ => "",
     }
 }

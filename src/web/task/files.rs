@@ -1,12 +1,14 @@
 //! task.toml and robot.toml: what is wrong with them is said while they are typed, and nothing is saved that cannot run.
 
-use axum::extract::{Path, State};
+use std::fmt;
+
+use axum::extract::{Path, Query, State};
 use axum::response::{Html, Redirect};
 use axum::{Form, Json};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 
+use crate::daemon::threads;
 use crate::show::Line;
 use crate::taskdir::{self, FileError, Problem, ROBOT_FILE, TASK_FILE, Texts};
 
@@ -17,6 +19,9 @@ use super::super::route::Route;
 use super::super::trouble::Trouble;
 use super::{Side, address, found, page};
 
+/// A script says it where everything is said.
+const SAVED: &str = "Saved. The change takes effect at once.";
+
 pub fn routes() -> Vec<Route> {
     vec![
         Route::get("/task/{name}/files", show),
@@ -25,16 +30,32 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-async fn show(State(web): State<Shared>, visitor: Visitor, name: Path<String>) -> Result<Html<String>, Trouble> {
+#[derive(Deserialize)]
+struct Shows {
+    /// It was saved just now.
+    #[serde(default)]
+    saved: bool,
+}
+
+async fn show(
+    State(web): State<Shared>,
+    visitor: Visitor,
+    name: Path<String>,
+    Query(shows): Query<Shows>,
+) -> Result<Html<String>, Trouble> {
     let line = found(&web, name).await?;
-    let dir = web.config.tasks.join(line.task.as_str());
+    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
     let read = blocking(move || {
         let texts = taskdir::read_texts(&dir)?;
-        let problem = taskdir::check_texts(&dir, &texts).err();
+        let problem = taskdir::check_texts(&dir, &texts, &channels).err();
         Ok::<_, FileError>((texts, problem))
     });
     let (texts, problem) = read.await?.map_err(|error| Trouble::Refused(error.to_string()))?;
-    Ok(page(&visitor, &line, Side::Files, editor(&visitor, &line, &texts, problem.as_ref())))
+    let body = html! {
+        @if shows.saved { p #saved data-said { (SAVED) } }
+        (editor(&visitor, &line, &texts, problem.as_ref()))
+    };
+    Ok(page(&visitor, &line, Side::Files, body))
 }
 
 /// Both files as they were typed, and as they were when the page was made.
@@ -66,15 +87,15 @@ fn texts(task: &str, robot: &str) -> Texts {
 
 async fn save(State(web): State<Shared>, name: Path<String>, Form(typed): Form<Typed>) -> Result<Redirect, Trouble> {
     let line = found(&web, name).await?;
-    let dir = web.config.tasks.join(line.task.as_str());
+    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
     let done = blocking(move || {
         let refused = |sentence: String| Err(Trouble::Refused(sentence));
         let now = taskdir::read_texts(&dir).map_err(|error| Trouble::Refused(error.to_string()))?;
         if texts(&now.task, now.robot.as_deref().unwrap_or_default()) != typed.before() {
             return refused("the files were changed meanwhile, so nothing was saved; reload the page".to_owned());
         }
-        if let Err(problem) = taskdir::check_texts(&dir, &typed.texts()) {
-            return refused(format!("nothing was saved: {problem}"));
+        if let Err(problem) = taskdir::check_texts(&dir, &typed.texts(), &channels) {
+            return refused(format!("nothing was saved: {}", Shown::from(&problem)));
         }
         taskdir::write_texts(&dir, &typed.texts())
             .map_err(|error| Trouble::Refused(format!("nothing was saved: {error}")))
@@ -82,7 +103,7 @@ async fn save(State(web): State<Shared>, name: Path<String>, Form(typed): Form<T
     done.await??;
     tracing::info!(task = %line.task, "its files were edited at the dashboard");
     web.door.hint().await;
-    Ok(Redirect::to(&address(&line.task, "/files")))
+    Ok(Redirect::to(&address(&line.task, "/files?saved=true")))
 }
 
 /// What is wrong, for the script that asks while somebody types.
@@ -115,19 +136,30 @@ impl From<&Problem> for Shown {
     }
 }
 
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        self.hint.iter().try_for_each(|hint| write!(f, ". {hint}"))
+    }
+}
+
 async fn check(
     State(web): State<Shared>,
     name: Path<String>,
     Form(typed): Form<Typed>,
 ) -> Result<Json<Checked>, Trouble> {
     let line = found(&web, name).await?;
-    let dir = web.config.tasks.join(line.task.as_str());
-    let problem = blocking(move || taskdir::check_texts(&dir, &typed.texts()).err()).await?;
+    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
+    let problem = blocking(move || taskdir::check_texts(&dir, &typed.texts(), &channels).err()).await?;
     Ok(Json(Checked { problem: problem.as_ref().map(Shown::from) }))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
-    spawn_blocking(work).await.map_err(|_| Trouble::Internal)
+    threads::blocking(work).await.map_err(|_| Trouble::Internal)
 }
 
 fn editor(visitor: &Visitor, line: &Line, texts: &Texts, problem: Option<&Problem>) -> Markup {
@@ -158,10 +190,7 @@ fn height(text: &str) -> usize {
 fn problem_text(problem: Option<&Shown>) -> Markup {
     html! {
         @if let Some(problem) = problem {
-            p.off {
-                (problem.file) @if let Some(line) = problem.line { ", line " (line) } ": " (problem.message)
-                @if let Some(hint) = &problem.hint { ". " (hint) }
-            }
+            p.off { (problem) }
             @if let Some(snippet) = &problem.snippet { pre.exact tabindex="0" { (snippet) } }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use crate::model::TaskName;
-use crate::store::{Change, RecordChange, RecordKey, Rows, Store, StoreError, What};
+use crate::store::{CellChange, Change, RecordChange, RecordKey, Rows, Store, StoreError, What};
 
 use super::super::parts;
 use super::address;
@@ -20,7 +20,8 @@ const CUT_CHARS: usize = 4_000;
 pub struct Marks {
     task: Option<TaskName>,
     change: Option<Change>,
-    records: HashMap<RecordKey, RecordChange>,
+    /// Several where rows share a key.
+    records: HashMap<RecordKey, Vec<RecordChange>>,
 }
 
 impl Marks {
@@ -29,32 +30,32 @@ impl Marks {
         let change = store.changes(task, None, 1)?.pop();
         let listed = change.as_ref().filter(|it| it.counts.is_some() && it.unlisted.is_none());
         let records = listed.map(|it| store.changed_among(it.id, &rows.keys)).transpose()?.unwrap_or_default();
-        let records = records.into_iter().map(|record| (record.key, record)).collect();
-        Ok(Marks { task: Some(task.clone()), change, records })
+        let mut by_key: HashMap<RecordKey, Vec<RecordChange>> = HashMap::new();
+        for record in records {
+            by_key.entry(record.key).or_default().push(record);
+        }
+        Ok(Marks { task: Some(task.clone()), change, records: by_key })
     }
 
-    pub fn is_new(&self, key: RecordKey) -> bool {
-        self.records.get(&key).is_some_and(|it| it.what == What::Added)
-    }
-
-    /// What a cell said before. It must say now what it came to: of several rows with one key only the first was compared, and rows may
-    /// have been published since they were read.
-    pub fn before(&self, key: RecordKey, column: &str, text: Option<&str>) -> Option<&str> {
-        let record = self.records.get(&key).filter(|it| it.what == What::Changed)?;
-        let cell = record.cells.iter().find(|it| it.column == column)?;
-        let came_to = cell.to.text.as_deref();
-        let is_it = text == came_to || text.zip(came_to).is_some_and(|(text, cut)| is_cut_of(cut, text));
-        is_it.then(|| cell.from.text.as_deref().unwrap_or_default())
+    /// What happened to a row, by its key and its texts under their columns. Each changed cell must say now what it
+    /// came to: rows may share a key, and may have been published since they were read.
+    pub fn of(&self, key: RecordKey, columns: &[String], texts: &[Option<String>]) -> Option<&RecordChange> {
+        let says = |cell: &CellChange| {
+            let place = columns.iter().position(|column| *column == cell.column);
+            place.is_some_and(|at| is_same(texts[at].as_deref(), cell.to.text.as_deref()))
+        };
+        let records = self.records.get(&key)?;
+        records.iter().find(|it| it.what != What::Removed && it.cells.iter().all(says))
     }
 
     /// What stands in front of a row.
-    pub fn number(&self, key: RecordKey, number: u64) -> Markup {
+    pub fn number(&self, key: RecordKey, number: u64, is_new: bool) -> Markup {
         html! {
             @match &self.task {
                 Some(task) => a.plain href=(address(task, &format!("/record/{key}"))) title="What happened to it" { (number) },
                 None => (number),
             }
-            @if self.is_new(key) { " " span.new { "new" } }
+            @if is_new { " " span.new { "new" } }
         }
     }
 
@@ -75,6 +76,17 @@ impl Marks {
             }
         }
     }
+}
+
+/// What a cell said before, where a change to its row has changed it.
+pub fn before<'c>(change: Option<&'c RecordChange>, column: &str) -> Option<&'c str> {
+    let record = change.filter(|it| it.what == What::Changed)?;
+    let cell = record.cells.iter().find(|it| it.column == column)?;
+    Some(cell.from.text.as_deref().unwrap_or_default())
+}
+
+fn is_same(text: Option<&str>, came_to: Option<&str>) -> bool {
+    text == came_to || text.zip(came_to).is_some_and(|(text, cut)| is_cut_of(cut, text))
 }
 
 /// History cuts texts that are very long.

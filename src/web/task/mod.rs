@@ -18,7 +18,7 @@ use axum::extract::Path;
 use axum::response::Html;
 use maud::{Markup, html};
 
-use crate::model::{State as TaskState, TaskName};
+use crate::model::TaskName;
 use crate::show::Line;
 
 use super::gate::Visitor;
@@ -129,8 +129,9 @@ fn facts(line: &Line) -> Markup {
 
 fn next(line: &Line) -> Markup {
     html! {
-        @if line.is_disabled { "never: enabled = false in its task.toml" }
-        @else if line.state == TaskState::Paused { "never while it is paused" }
-        @else { (parts::time(line.next, "none is planned")) }
+        @match line.hold {
+            Some(hold) => (hold.sentence(&line.task)),
+            None => (parts::time(line.next, "none is planned")),
+        }
     }
 }

@@ -79,15 +79,17 @@ async fn show(
         let marks = Marks::read(store, &task, &rows)?;
         Ok(Some((rows, marks)))
     });
+    let read = read.await?;
+    // Parts that live are there from the beginning: the first rows come while somebody looks.
     let body = html! {
-        @match read.await? {
-            None => p.empty { "Nothing is published yet." },
-            Some((rows, marks)) => {
-                (filter(&line.task, &wanted))
-                div #rows data-live { (table(&line, &rows, &marks, &wanted)) }
-                @if line.delta.is_some() { (roll_back(&visitor, &line)) }
-            },
+        (filter(&line.task, &wanted))
+        div #rows data-live {
+            @match &read {
+                None => p.empty #nothing { "Nothing is published yet." },
+                Some((rows, marks)) => (table(&line, rows, marks, &wanted)),
+            }
         }
+        div #undo data-live { @if read.is_some() && line.delta.is_some() { (roll_back(&visitor, &line)) } }
     };
     Ok(page(&visitor, &line, Side::Rows, body))
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::judge::Account;
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
-use crate::show::verdict;
+use crate::show::{trace, verdict};
 use crate::store::RunRow;
 use crate::taskdir;
 
@@ -51,7 +51,7 @@ async fn show(
         div #run data-live {
             (head(&seen))
             @if let Some(account) = &seen.account { (account::show(account)) }
-            (trace(&seen.trace))
+            (steps(&seen))
             (pages(&line.task, id, &seen.pages))
         }
     };
@@ -77,18 +77,19 @@ fn head(seen: &Seen) -> Markup {
     }
 }
 
-fn trace(lines: &[TraceLine]) -> Markup {
+fn steps(seen: &Seen) -> Markup {
+    let start = seen.run.start.started_at;
     html! {
         h2 { "Steps" }
-        @if lines.is_empty() { p.empty { "What its robot did is not kept any longer." } } @else {
+        @if seen.trace.is_empty() { p.empty { "What its robot did is not kept any longer." } } @else {
             table.cards {
                 caption.sr { "What the robot did" }
-                thead { tr { @for name in ["Step", "Verb", "What happened", "At"] { th scope="col" { (name) } } } }
-                tbody { @for line in lines { tr {
+                thead { tr { @for name in ["Time", "Step", "Verb", "What happened"] { th.number[name == "Time"] scope="col" { (name) } } } }
+                tbody { @for line in &seen.trace { tr {
+                    td.number data-label="Time" title=(line.at.format("%Y-%m-%d %H:%M:%S%.3f UTC")) { (trace::since(start, line.at)) }
                     td.number data-label="Step" { @if line.step > 0 { (line.step) } }
                     td data-label="Verb" { (line.verb) }
                     td.wide { (line.text) }
-                    td data-label="At" { time datetime=(line.at.to_rfc3339()) data-style="whole" { (line.at.format("%H:%M:%S")) } }
                 } } }
             }
         }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::model::{ColumnType, Facet};
 use crate::show::values;
-use crate::store::Rows;
+use crate::store::{Rows, What};
 
 use super::super::parts::{self, cut};
 use super::marks::{self, Marks};
@@ -43,12 +43,14 @@ pub fn sheet(
 
 fn line(rows: &Rows, marks: &Marks, at: usize, number: u64, kinds: &[Option<ColumnType>]) -> Markup {
     let (texts, key, values) = (&rows.table.rows[at].cells, rows.keys[at], values::shown(rows, at));
+    let change = marks.of(key, &rows.table.columns, texts);
+    let is_new = change.is_some_and(|it| it.what == What::Added);
     let cells = texts.iter().zip(&rows.table.columns).zip(kinds.iter().zip(&values));
     html! {
         tr {
-            td.number.faint.changed[marks.is_new(key)] { (marks.number(key, number)) }
+            td.number.faint.changed[is_new] { (marks.number(key, number, is_new)) }
             @for ((text, column), (kind, value)) in cells {
-                @let (text, before) = (text.as_deref(), marks.before(key, column, text.as_deref()));
+                @let (text, before) = (text.as_deref(), marks::before(change, column));
                 td.number[is_number(*kind)].changed[before.is_some()] title=[title(text, *kind, value, before)] {
                     (parts::text(text.unwrap_or_default(), MOST_CHARS))
                     @if let Some(before) = before { (marks::was(before)) }

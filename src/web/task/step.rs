@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::daemon::threads::blocking;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{Html, Redirect, Response};
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::daemon::stepping::Stepping;
@@ -136,7 +136,7 @@ async fn begin(State(web): State<Shared>, name: Path<String>) -> Result<Redirect
         return Err(Trouble::Refused(format!("{MOST} robots are being walked through already; end one of them")));
     }
     let dir = web.config.tasks.join(line.task.as_str());
-    let read = spawn_blocking(move || taskdir::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
+    let read = blocking(move || taskdir::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
     let read = read.await.map_err(|_| Trouble::Internal)?;
     let (text, folder) = read.map_err(|problem| Trouble::Refused(problem.to_string()))?;
     let folder = Arc::new(folder);

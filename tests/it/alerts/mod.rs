@@ -34,7 +34,7 @@ fn stage(more: &str) -> Stage {
 /// The shop, run only when asked for, with these targets.
 fn drop_shop(stage: &Stage, urls: &str) {
     stage.drop_folder(SHOP);
-    let task = stage.read("tasks/practice-shop/task.toml").replace("every = \"30s\"", "every = \"6h\"");
+    let task = stage.read("tasks/practice-shop/task.toml");
     stage.write("tasks/practice-shop/task.toml", &format!("{task}\n[alert]\nurls = [{urls}]\nafter = 2\n"));
 }
 
@@ -255,7 +255,7 @@ fn a_folder_from_elsewhere_cannot_make_alerts_reach_private_addresses() {
 
 #[test]
 fn a_wrong_target_is_found_when_the_folder_is_dropped() {
-    let stage = stage("[alert.exec]\npage_me = [\"/bin/true\"]\n");
+    let stage = stage(&format!("[alert.exec]\npage_me = [\"/bin/true\"]\n{MAIL_SERVER}"));
     stage.write_task("a", "/products", "[alert]\nurls = [\"mailto:a@b.org\", \"htps://hook.test/\"]");
     stage.write_task("b", "/products", "[alert]\nurls = [\"exec:page_you\"]");
     stage.write_task("c", "/products", "[alert]\nurls = [\"exec:page_me\", \"${secret:hook}\"]");
@@ -272,6 +272,36 @@ fn a_wrong_target_is_found_when_the_folder_is_dropped() {
     }
 }
 
+const MAIL_SERVER: &str = "[smtp]\nhost = \"localhost\"\nfrom = \"pieme@example.org\"\n";
+
+#[test]
+fn mail_without_a_mail_server_is_found_when_the_folder_is_dropped() {
+    let mut stage = stage("");
+    stage.write_task("a", "/products", "enabled = false\n[alert]\nurls = [\"mailto:ops@example.org\"]");
+    let said = stage.pieme(&["validate", "a"]);
+    assert_eq!(said.code, 78, "{}", said.stdout);
+    for part in [
+        "task.toml:4:9: config.toml names no mail server",
+        "        ^^^^^^^^^^^^^^^^^^^^^^^^",
+        "[smtp]",
+        "restart the daemon",
+    ] {
+        assert!(said.stdout.contains(part), "{part}\n{}", said.stdout);
+    }
+    let tried = stage.pieme(&["alert", "test", "--url", "mailto:ops@example.org"]);
+    assert!(tried.code == 1 && tried.stdout.contains("names no mail server"), "{}", tried.stdout);
+    stage.start_daemon();
+    stage.wait_for_state("a", "config");
+    stage.signal_daemon("-TERM");
+    stage.daemon_ended();
+    let config = stage.read("config.toml");
+    stage.write("config.toml", &format!("{config}{MAIL_SERVER}"));
+    let said = stage.pieme(&["validate", "a"]);
+    assert_eq!(said.code, 0, "{}", said.stdout);
+    stage.start_daemon();
+    stage.wait_for_state("a", "paused");
+}
+
 fn get(address: &str, more: &[&str]) -> (String, String) {
     let said: Said = Command::new("curl")
         .args(["-sS", "--max-time", "30", "-w", "\n%{http_code}"])
@@ -286,14 +316,15 @@ fn get(address: &str, more: &[&str]) -> (String, String) {
 
 #[test]
 fn figures_and_health_are_served_and_a_store_that_cannot_write_is_no_health() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port").port();
     let mut stage = Stage::new();
     let config = stage.read("config.toml");
-    stage.write("config.toml", &format!("{config}metrics = \"127.0.0.1:{port}\"\n"));
+    stage.write("config.toml", &format!("{config}metrics = \"127.0.0.1:0\"\n"));
     stage.drop_folder(SHOP);
     stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
-    let (metrics, health) = (format!("http://127.0.0.1:{port}/metrics"), format!("http://127.0.0.1:{port}/healthz"));
+    let log = stage.read("log");
+    let at = log.split_once("figures at ").and_then(|(_, rest)| rest.split_once("/metrics")).expect("where they are").0;
+    let (metrics, health) = (format!("{at}/metrics"), format!("{at}/healthz"));
     let (code, text) = get(&metrics, &[]);
     assert_eq!(code, "200");
     let names = check_exposition(&text);

@@ -28,6 +28,7 @@ mod p17_watchdog;
 mod p18_stop;
 mod p19_poison;
 mod p20_leaks;
+mod p20_verbs_and_pages;
 mod p21_silence;
 mod p26_sealed;
 mod p27_unit;

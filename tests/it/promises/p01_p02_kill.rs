@@ -17,7 +17,7 @@ const NAME: &str = "promises::p01_p02_kill::promise_01_02_sets_are_whole_and_fin
 /// More generations than a writer makes before it is killed.
 const ENDLESS: usize = 1_000_000;
 /// A writer that publishes nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Within this time a writer publishes a dozen generations, one of them a large one.
 const LONGEST_MICROS: usize = 60_000;
 /// Changes that a killed writer may have left half, and some of before.

@@ -27,10 +27,10 @@ struct Limits {
 fn limits() -> Limits {
     let seconds = |short, long| Duration::from_secs(times(short, long) as u64);
     Limits {
-        start: seconds(15, 5),
+        start: seconds(40, 5),
         rss_mb: 150,
         idle_percent: times(20, 1) as f64,
-        late_p99: seconds(10, 1),
+        late_p99: seconds(30, 1),
         seen: seconds(60, 60),
     }
 }

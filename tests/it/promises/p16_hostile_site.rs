@@ -18,7 +18,7 @@ const KINDS: [(&str, &str); 6] = [
     ("endless", "limit"),
     ("drip", "timeout"),
     ("headers", "network"),
-    ("deep", "unexpected"),
+    ("deep", "limit"),
     ("redirects", "http"),
 ];
 

@@ -13,7 +13,7 @@ const NAME: &str = "search::killed::kill_9_between_and_within_steps_leaves_an_in
 const DATABASE: &str = "PIEME_TEST_DATABASE";
 const ROWS: usize = 6_000;
 /// A process that does not even begin for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Within this time some steps are done.
 const LONGEST_MICROS: usize = 150_000;
 

@@ -14,7 +14,9 @@ on_both! {
     rows_that_are_brought_back_are_a_change_too
     where_columns_changed_only_those_that_both_have_are_compared
     another_key_does_not_make_all_records_new
-    of_a_key_that_stands_twice_the_first_row_stands_for_all
+    rows_that_share_a_key_are_counted_and_listed_each
+    rows_of_a_large_table_that_share_a_key_are_counted_and_listed_each
+    rows_that_share_a_key_in_another_order_are_no_change
     large_tables_are_compared_as_small_ones_are
     most_of_a_large_table_is_one_line
     changes_are_kept_as_long_as_the_task_says
@@ -212,12 +214,60 @@ fn another_key_does_not_make_all_records_new(kind: Kind) {
     assert_eq!(scene.last_change(), ["/a.price 1>2"]);
 }
 
-fn of_a_key_that_stands_twice_the_first_row_stands_for_all(kind: Kind) {
+fn rows_that_share_a_key_are_counted_and_listed_each(kind: Kind) {
     let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"], &["a", "2"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "1"], &["b", "2"]]);
-    assert_eq!(scene.last_change(), ["b.price 1>2"]);
-    assert_eq!((scene.changes()[0].rows_before, scene.changes()[0].rows_after), (3, 2), "the count tells");
+    assert_eq!(scene.last_change(), ["b.price 1>2", "-a"]);
+    assert_eq!(scene.counts(), Some((0, 1, 1)));
+    // Four rooms in each of five hotels; all prices change.
+    let rooms = |price: usize| -> Vec<[String; 2]> {
+        (0..20).map(|n| [format!("hotel {}", n / 4), (price + n).to_string()]).collect()
+    };
+    for price in [100, 200] {
+        let rows = rooms(price);
+        let rows: Vec<Vec<&str>> = rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(Vec::as_slice).collect();
+        scene.go(CHANGED, &rows);
+    }
+    assert_eq!(scene.counts(), Some((0, 20, 0)));
+    let listed = scene.last_change();
+    assert_eq!(listed.len(), 20, "{listed:?}");
+    assert_eq!((listed[0].as_str(), listed[19].as_str()), ("hotel 0.price 100>200", "hotel 4.price 119>219"));
+}
+
+fn rows_of_a_large_table_that_share_a_key_are_counted_and_listed_each(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    // Two rows a hotel; of one hotel forty, so that its keys do not fit into one block.
+    let go = |scene: &mut Scene, first: &str, others: usize| {
+        let run = scene.begin();
+        let cells = (0..6_000).map(|n| {
+            let hotel = if n < 40 { 0 } else { n / 2 };
+            [format!("hotel {hotel}"), if n < others { first.to_owned() } else { n.to_string() }]
+        });
+        let cells: Vec<[String; 2]> = cells.collect();
+        for page in cells.chunks(500) {
+            let page: Vec<Vec<&str>> = page.iter().map(|cells| cells.iter().map(String::as_str).collect()).collect();
+            let page: Vec<&[&str]> = page.iter().map(Vec::as_slice).collect();
+            scene.stage(run, &["name", "price"], &page);
+        }
+        scene.end(run, CHANGED, 6_000);
+    };
+    go(&mut scene, "-", 0);
+    go(&mut scene, "x", 44);
+    assert_eq!(scene.counts(), Some((0, 44, 0)));
+    let listed = scene.last_change();
+    assert_eq!(listed.len(), 44, "{listed:?}");
+    assert_eq!((listed[0].as_str(), listed[43].as_str()), ("hotel 0.price 0>x", "hotel 21.price 43>x"));
+    assert_eq!(scene.born(5_999 - 5_900), minute(2), "and all of them are known");
+}
+
+fn rows_that_share_a_key_in_another_order_are_no_change(kind: Kind) {
+    let mut scene = Scene::on(kind);
+    scene.go(CHANGED, &[&["a", "1"], &["a", "2"], &["a", "3"], &["b", "1"]]);
+    scene.go(CHANGED, &[&["a", "3"], &["b", "5"], &["a", "4"], &["a", "1"]]);
+    assert_eq!(scene.last_change(), ["b.price 1>5", "a.price 2>4"], "those that are as they were are no news");
+    assert_eq!(scene.counts(), Some((0, 2, 0)));
 }
 
 fn large_tables_are_compared_as_small_ones_are(kind: Kind) {

@@ -196,7 +196,8 @@ fn a_mistake_deep_inside_a_script_is_pointed_at() {
         "hotels/robot.toml:6:7: nothing sets the variable `twon`
   6 | get = \"/?t=${twon}\"
     |       ^^^^^^^^^^^^^
-  did you mean `${town}`?"
+  did you mean `${town}`?
+  and 1 more: pieme validate hotels"
     );
     scene.write(
         "hotels",
@@ -230,7 +231,7 @@ fn bytes_that_are_not_text_are_pointed_at() {
     scene.write("hotels", "task.toml", b"\xef\xbb\xbfurl = \"https://example.org/\"\n");
     scene.read().expect("a byte-order mark is no mistake");
     scene.write("hotels", "template.json", "{\"version\": ");
-    assert!(scene.problem().starts_with("hotels/template.json: this is not a template"), "{}", scene.problem());
+    assert!(scene.problem().starts_with("hotels/template.json:1:12: this is not a template"), "{}", scene.problem());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! From an address to a task with rows, in the browser: no file is edited.
 
+use super::super::files::{Files, books};
 use super::super::stage::Stage;
 use super::{Browser, log_in, open};
 
@@ -36,8 +37,7 @@ fn an_address_becomes_a_task_with_rows() {
     browser.press("Enter", 13);
     browser.wait_for("the task's page", "location.pathname === '/task/shop'");
     stage.wait_for_state("shop", "ok");
-    browser
-        .wait_for("its rows", "document.querySelectorAll('#sheet tbody tr').length > 0 || (location.reload(), false)");
+    browser.wait_for("its rows", "document.querySelectorAll('#sheet tbody tr').length > 0");
     let task = stage.read("tasks/shop/task.toml");
     assert!(task.contains("every = \"30m\"") && task.contains("name = \"address\""), "{task}");
     assert!(stage.path("tasks/shop/template.json").is_file() && stage.path("tasks/shop/labels.toml").is_file());
@@ -63,9 +63,11 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
         browser.click("form.add button.main");
         browser.wait_for(wanted, &format!("document.querySelector('#said').textContent.includes({wanted:?})"));
     }
-    for (path, wanted) in
-        [("/bad/404", "404"), ("/bad/nolist", "there is no list on that page"), ("/staff/x", "robots.txt")]
-    {
+    for (path, wanted) in [
+        ("/bad/404", "404"),
+        ("/bad/nolist", "there is no list on that page"),
+        ("/staff/x", "tick “Ignore its robots.txt”"),
+    ] {
         fill(&mut browser, &url, &stage.url(path), true);
         browser.click("form.add button.main");
         browser.wait_for("the end", "document.querySelector('#refused')");
@@ -74,4 +76,50 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
     }
     let entries = std::fs::read_dir(stage.path("tasks")).expect("the tasks folder").flatten();
     assert_eq!(entries.map(|it| it.file_name()).collect::<Vec<_>>(), ["taken"], "nothing is left behind");
+}
+
+#[test]
+fn a_second_page_that_is_not_there_is_said_and_can_be_left_out() {
+    let site = Files::serve([("/index.html", books(1, Some("page-2.html")))]);
+    let mut stage = Stage::new();
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    fill(&mut browser, &url, &site.url("/index.html"), true);
+    browser.fill("#name", "books");
+    browser.click("form.add button.main");
+    browser.wait_for("the lists", "document.querySelector('#bench')?.dataset.outlined");
+    let said = browser.text_of("#shortfall");
+    assert!(said.contains("page-2.html answered with status 404"), "{said}");
+    browser.click("form[action$='/first-page'] button");
+    browser.wait_for("the answer", "document.querySelector('#shortfall')?.textContent === 'Runs read page 1 only.'");
+    browser.wait_for("the lists", "document.querySelector('#bench')?.dataset.outlined");
+    browser.press("Enter", 13);
+    browser.wait_for("the task's page", "location.pathname === '/task/books'");
+    stage.wait_for_state("books", "ok");
+    assert!(stage.read("tasks/books/task.toml").contains("max_pages = 1"));
+}
+
+#[test]
+fn the_form_writes_how_many_pages_are_read_and_that_robots_txt_is_ignored() {
+    let site = Files::serve([
+        ("/robots.txt", "User-agent: *\nDisallow: /\n".to_owned()),
+        ("/index.html", books(1, Some("page-2.html"))),
+    ]);
+    let mut stage = Stage::new();
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    fill(&mut browser, &url, &site.url("/index.html"), true);
+    browser.fill("#name", "books");
+    browser.fill("#max_pages", "1");
+    browser.click("input[name=ignore_robots]");
+    browser.click("form.add button.main");
+    browser.wait_for("the lists", "document.querySelector('#bench')?.dataset.outlined");
+    assert_eq!(browser.eval("document.querySelector('#shortfall')"), serde_json::Value::Null);
+    browser.press("Enter", 13);
+    browser.wait_for("the task's page", "location.pathname === '/task/books'");
+    stage.wait_for_state("books", "ok");
+    let task = stage.read("tasks/books/task.toml");
+    assert!(task.contains("max_pages = 1") && task.contains("robots_txt = false"), "{task}");
 }

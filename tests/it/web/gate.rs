@@ -62,6 +62,11 @@ impl Guest {
         Guest { url: url.to_owned(), session, token }
     }
 
+    /// The cookie that they are known by.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     /// What `/api/…` says.
     pub fn json(&self, path: &str) -> serde_json::Value {
         let answer = ask(&format!("{}api/{path}", self.url), &["-b", &self.session]);

@@ -1,10 +1,12 @@
 //! The dashboard, as a browser and as a stranger meet it.
 
 mod browser;
+mod connection;
 mod duplicates;
-mod gate;
+pub mod gate;
 mod label;
 mod add;
+mod files;
 mod frame;
 mod looks;
 mod marks;
@@ -23,7 +25,7 @@ use browser::Browser;
 const PASSWORD: &str = "practice makes perfect";
 
 /// A stage whose daemon serves the dashboard, with a password.
-fn open(stage: &mut Stage) -> String {
+pub fn open(stage: &mut Stage) -> String {
     set_password(stage);
     stage.start_daemon();
     stage.wait_for("the dashboard", || !stage.read("state/web-url").is_empty());
@@ -60,4 +62,46 @@ fn copy_task(stage: &Stage, from: &str, to: &str) {
 
 fn log_in(browser: &mut Browser, url: &str) {
     browser.log_in(url, PASSWORD);
+}
+
+/// With PIEME_SCREENS set to a folder: pictures of a page as it stands, wide and on a phone, light and dark.
+fn keep_pictures(browser: &mut Browser, name: &str) {
+    let Some(folder) = std::env::var_os("PIEME_SCREENS").map(std::path::PathBuf::from) else { return };
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (width, height) in [(1280, 900), (390, 844)] {
+        for scheme in ["light", "dark"] {
+            browser.size(width, height);
+            browser.scheme(scheme);
+            let file = folder.join(format!("{name}-{width}-{scheme}.png"));
+            std::fs::write(file, browser.picture(width, height)).expect("a picture");
+        }
+    }
+    browser.size(1280, 900);
+}
+
+/// What a page shows to somebody who has logged in.
+pub fn page_text(url: &str, path: &str) -> String {
+    let mut browser = Browser::start();
+    log_in(&mut browser, url);
+    browser.goto(&format!("{url}{path}"));
+    browser.text()
+}
+
+/// Waits for the task's first run, then walks through its robot; gives the dashboard's address and all that it shows on the way.
+pub fn step_pages(stage: &mut Stage, task: &str, steps: usize) -> (String, String) {
+    let url = open(stage);
+    stage.wait_for("its first run", || !stage.status(task)["last_run"].is_null());
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/{task}/step"));
+    press_step(&mut browser, "");
+    let mut seen = String::new();
+    for _ in 0..steps {
+        press_step(&mut browser, "/next");
+        seen.push_str(&browser.text());
+        let source = "fetch(document.querySelector('iframe.source')?.src ?? '/').then(it => it.text())";
+        seen.push_str(browser.eval(source).as_str().unwrap_or_default());
+    }
+    press_step(&mut browser, "/end");
+    (url, seen)
 }

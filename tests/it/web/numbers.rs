@@ -2,7 +2,7 @@
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::gate::Guest;
-use super::{Browser, log_in, open};
+use super::{Browser, keep_pictures, log_in, open};
 
 /// The hotels of three runs, whose prices go up by ten each, and their distances.
 #[test]
@@ -53,4 +53,41 @@ fn a_column_of_numbers_is_a_curve_over_the_runs() {
     assert!(label.as_str().is_some_and(|it| it.ends_with("the last 106.50")), "{label}");
     assert_eq!(browser.eval("document.querySelectorAll('#numbers svg .band').length"), 1);
     assert!(browser.text_of("#numbers table tbody tr").contains("111.50"), "{}", browser.text());
+}
+
+/// Labels of the axes that reach beyond their picture, and all labels.
+const LABELS: &str = "(() => { const cut = []; const all = [];
+  for (const svg of document.querySelectorAll('.chart svg')) {
+    const frame = svg.getBoundingClientRect();
+    for (const text of svg.querySelectorAll('text')) {
+      const box = text.getBoundingClientRect();
+      all.push(text.textContent);
+      if (box.left < frame.left - .5 || box.right > frame.right + .5) cut.push(text.textContent);
+    }
+  }
+  return { cut, all } })()";
+
+#[test]
+fn the_labels_of_an_axis_are_whole_and_readable_however_large_the_numbers() {
+    let (mut stage, page) = labelled();
+    for more in [0, 1] {
+        let text = (80..92).rev().fold(table(&NAMES), |text, price| {
+            text.replace(&format!("EUR {price}.00"), &format!("EUR {}.25", 12_345_678 + price + more))
+        });
+        page.say(&text);
+        stage.pieme(&["run", "hotels"]);
+        stage.pieme(&["accept", "hotels"]);
+    }
+    let url = open(&mut stage);
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    for width in [1280, 390] {
+        browser.size(width, 900);
+        browser.goto(&format!("{url}task/hotels/runs?column=price"));
+        let labels = browser.eval(LABELS);
+        keep_pictures(&mut browser, "numbers-large");
+        assert_eq!(labels["cut"], serde_json::json!([]), "{width}: {labels}");
+        let has = |wanted: &str| labels["all"].as_array().into_iter().flatten().any(|it| it == wanted);
+        assert!(has("12,345,767.25"), "{labels}");
+    }
 }

@@ -171,19 +171,20 @@ fn files_are_checked_while_they_are_typed_and_saved_only_when_they_are_good() {
 #[test]
 fn search_finds_published_rows_within_the_dashboard_and_alone() {
     let mut stage = Stage::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a free port").port();
     let config = stage.read("config.toml");
-    stage.write("config.toml", &format!("{config}search = \"127.0.0.1:{port}\"\n"));
+    stage.write("config.toml", &format!("{config}search = \"127.0.0.1:0\"\n"));
     stage.drop_folder(SHOP);
     let url = open(&mut stage);
     stage.wait_for_state(SHOP, "ok");
     let name =
         stage.pieme(&["records", SHOP, "--json"]).json()["records"][3]["name"].as_str().expect("a name").to_owned();
+    stage.wait_for("the search page", || !stage.read("state/search-url").is_empty());
+    let alone = stage.read("state/search-url").trim().to_owned();
     let mut browser = Browser::start();
-    browser.goto(&format!("http://127.0.0.1:{port}/"));
+    browser.goto(&alone);
     browser.fill("#q", &name);
     browser.wait_for("it to be found", &format!("document.querySelector('.hits')?.innerText.includes({name:?})"));
-    browser.goto(&format!("http://127.0.0.1:{port}/task/{SHOP}"));
+    browser.goto(&format!("{alone}task/{SHOP}"));
     assert!(browser.text().contains("no such page"), "nothing else is there: {}", browser.text());
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}search?q={}", name.replace(' ', "+")));

@@ -1,7 +1,7 @@
 //! A robot is walked through in the browser, one step at a time.
 
 use super::super::stage::Stage;
-use super::{Browser, log_in, open, press_step};
+use super::{Browser, keep_pictures, log_in, open, press_step};
 
 #[test]
 fn a_robot_is_walked_through_forward_and_back() {
@@ -63,4 +63,25 @@ fn what_a_task_without_a_robot_does_is_said_in_words() {
         "{steps}"
     );
     assert_eq!(browser.eval("document.querySelectorAll('.steps pre').length"), 0);
+}
+
+#[test]
+fn a_walk_that_waits_for_its_person_holds_no_site() {
+    let mut stage = Stage::new();
+    stage.write_task("flats", "/products", "enabled = false");
+    stage.write_task("other", "/products", "enabled = false\n[limits]\ntimeout = \"30s\"\n");
+    let url = open(&mut stage);
+    stage.wait_for_state("flats", "paused");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/flats/step"));
+    press_step(&mut browser, "");
+    press_step(&mut browser, "/next");
+    assert_eq!(browser.eval("document.querySelectorAll('.steps li.done').length"), 1, "{}", browser.text());
+    let said = stage.pieme(&["run", "other", "--json"]);
+    assert_eq!(said.json()["rows"], 48, "{}{}", said.stdout, said.stderr);
+    keep_pictures(&mut browser, "step-one");
+    // And the walk goes on.
+    press_step(&mut browser, "/next");
+    assert!(browser.text().contains("48 so far"), "{}", browser.text());
 }

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::model::{Stepped, TaskName};
+use crate::show::trace;
 use crate::taskdir::ScriptText;
 
 use super::super::super::gate::Visitor;
@@ -80,7 +81,7 @@ fn step(last: &Value) -> Markup {
         @if let Some(failed) = last["failed"].as_object() {
             p.off { "failed (" (failed.get("cause").map(text).unwrap_or_default()) "): " (failed.get("sentence").map(text).unwrap_or_default()) }
         }
-        ul { @for line in last["trace"].as_array().into_iter().flatten() { li { (text(&line["text"])) } } }
+        ul { @for line in last["trace"].as_array().into_iter().flatten() { li { span.faint { (trace::after(line["since_step_ms"].as_u64().unwrap_or(0))) } " " (text(&line["text"])) } } }
         p { (text(&last["new_rows"])) " new rows, " (text(&last["rows"])) " so far." }
         @if !entries(&last["variables"]).is_empty() {
             h3 { "Variables" }

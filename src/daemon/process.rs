@@ -1,0 +1,98 @@
+//! A run's process from its start to its end: however it is left, and whatever panics meanwhile, its whole group is killed and it
+//! is waited for.
+
+use std::io;
+use std::process::{Child, ChildStdout, ExitStatus};
+use std::sync::mpsc;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::collect::last_words;
+use super::threads::{self, Working};
+
+/// Dropped, it is killed.
+pub struct Process {
+    group: u32,
+    /// Its last words and how it ended. Waits for the group to be killed: until then its number is nobody else's.
+    end: Option<Working<(String, Option<ExitStatus>)>>,
+    killed: Option<mpsc::Sender<()>>,
+}
+
+impl Process {
+    /// Takes a process that was just started in a group of its own; gives what it says.
+    pub fn follow(mut child: Child) -> io::Result<(Process, ChildStdout)> {
+        let group = child.id();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let mut child = Unwaited { child, is_waited_for: false };
+        let (killed, may_wait) = mpsc::channel();
+        let end = threads::start("run-end", move || {
+            let words = stderr.map(last_words).unwrap_or_default();
+            // Its sender says nothing: it goes.
+            let _ = may_wait.recv();
+            (words, child.wait())
+        })?;
+        let process = Process { group, end: Some(end), killed: Some(killed) };
+        Ok((process, stdout.ok_or_else(|| io::Error::other("its stdout is not piped"))?))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.group
+    }
+
+    pub fn kill(&self) {
+        kill_group(self.group);
+    }
+
+    /// Kills what is left of it; its last words, and how it ended.
+    pub async fn ended(mut self) -> (String, Option<ExitStatus>) {
+        self.let_go();
+        match self.end.take() {
+            Some(end) => end.await.unwrap_or_default(),
+            None => Default::default(),
+        }
+    }
+
+    fn let_go(&mut self) {
+        if let Some(killed) = self.killed.take() {
+            kill_group(self.group);
+            drop(killed);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+/// A process that must be waited for, or its entry stays in the kernel's table.
+struct Unwaited {
+    child: Child,
+    is_waited_for: bool,
+}
+
+impl Unwaited {
+    fn wait(&mut self) -> Option<ExitStatus> {
+        self.is_waited_for = true;
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Unwaited {
+    /// Where no thread could be started for it: it is killed, so that this takes a moment only.
+    fn drop(&mut self) {
+        if !self.is_waited_for {
+            kill_group(self.child.id());
+            self.wait();
+        }
+    }
+}
+
+fn kill_group(id: u32) {
+    if let Ok(id) = i32::try_from(id) {
+        // Gone already is what we want.
+        let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
+    }
+}

@@ -1,0 +1,359 @@
+//! CSRF tokens, nonces and session ids that a site hands out: known by the name or by the look of what holds them,
+//! and blanked in whatever is shown of a walk. Pure.
+//!
+//! They are no secrets of the task: a page that is kept for the learner stays as it came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::blank::{replace_bytes, spellings};
+use super::variables::{self, Part};
+use crate::model::{Page, PageMeta, Script, Step};
+use crate::page::Tree;
+
+const BLANK: &str = "***";
+/// A shorter value is found in a text by chance.
+const MIN_CHARS: usize = 8;
+/// From this length on, a value is taken for a token by its look alone.
+const MIN_RANDOM_CHARS: usize = 16;
+/// How often letters, capitals and digits take turns in such a value.
+const MIN_TURNS: usize = 5;
+/// The newest ones of a walk, and those that one page may add: a hostile page has a hundred thousand fields.
+const MAX_VALUES: usize = 200;
+const MAX_OF_PAGE: usize = 50;
+
+/// Names of fields, headers, cookies and parameters, in small letters and digits alone.
+const NAMES: &[&str] = &["sesskey", "formkey", "eventvalidation", "sessionid", "jsessionid", "phpsessid"];
+const WITHIN: &[&str] = &["csrf", "xsrf", "viewstate"];
+const ENDS: &[&str] = &["token", "nonce"];
+/// A token that only says where a list goes on.
+const CURSORS: &[&str] = &["page", "next", "cursor", "continu", "sync", "resume", "after", "before"];
+
+/// Is a thing of this name as good as a key to the session?
+pub fn is_token_name(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let is_cursor = || CURSORS.iter().any(|word| plain.contains(word));
+    NAMES.contains(&plain.as_str())
+        || WITHIN.iter().any(|word| plain.contains(word))
+        || (ENDS.iter().any(|end| plain.ends_with(end)) && !is_cursor())
+}
+
+/// Does the value look as if it were drawn by lot?
+fn is_random(value: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_+/=.:%~|".contains(c);
+    if value.len() < MIN_RANDOM_CHARS || value.starts_with('/') || value.contains("://") || !value.chars().all(is_plain)
+    {
+        return false;
+    }
+    let kind = |c: char| match c {
+        '0'..='9' => Some(0),
+        'a'..='z' => Some(1),
+        'A'..='Z' => Some(2),
+        _ => None,
+    };
+    let kinds: Vec<u8> = value.chars().filter_map(kind).collect();
+    let turns = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    turns >= MIN_TURNS && kinds.contains(&0)
+}
+
+#[derive(Clone)]
+struct Token {
+    /// As it is, and as forms, addresses, HTML and JSON spell it.
+    spelled: Vec<String>,
+    /// Its name says so, or it is a cookie's. A hidden field that only looks random may be the number of a product.
+    is_sure: bool,
+    number: u64,
+}
+
+impl Token {
+    fn value(&self) -> &str {
+        &self.spelled[0]
+    }
+}
+
+/// The tokens of a walk.
+#[derive(Clone, Default)]
+pub struct Tokens {
+    /// Longest first, so that none is left half covered by a shorter one.
+    values: Vec<Token>,
+    added: u64,
+    /// Variables that the script sends under the name of a token.
+    variables: BTreeSet<String>,
+}
+
+impl Tokens {
+    pub fn of(script: &Script) -> Tokens {
+        let mut variables = BTreeSet::new();
+        for step in script.every_step() {
+            match step {
+                Step::Get(ask) | Step::Post(ask) => {
+                    [&ask.query, &ask.headers, &ask.form].into_iter().for_each(|it| sent_as_token(it, &mut variables));
+                    ask.json.iter().for_each(|json| sent_in_json(None, json, &mut variables));
+                }
+                Step::Submit(submit) => sent_as_token(&submit.fields, &mut variables),
+                Step::Login(login) => sent_as_token(&login.fields, &mut variables),
+                _ => {}
+            }
+        }
+        Tokens { variables, ..Tokens::default() }
+    }
+
+    pub fn is_variable(&self, name: &str) -> bool {
+        is_token_name(name) || self.variables.contains(name)
+    }
+
+    /// Something that is a token by its name.
+    pub fn add(&mut self, value: &str) {
+        self.remember(value, true);
+    }
+
+    fn remember(&mut self, value: &str, is_sure: bool) {
+        let value = value.trim();
+        if value.len() < MIN_CHARS {
+            return;
+        }
+        if let Some(known) = self.values.iter_mut().find(|known| known.value() == value) {
+            known.is_sure |= is_sure;
+            return;
+        }
+        if self.values.len() == MAX_VALUES {
+            let oldest = self.values.iter().map(|token| token.number).min();
+            self.values.retain(|token| Some(token.number) != oldest);
+        }
+        self.added += 1;
+        let mut spelled = spellings(&value.to_owned());
+        spelled.dedup();
+        let place = self.values.partition_point(|token| token.value().len() >= value.len());
+        self.values.insert(place, Token { spelled, is_sure, number: self.added });
+    }
+
+    /// Those of a page: its hidden fields, and what its head keeps for its scripts.
+    pub fn read(&mut self, tree: &Tree) {
+        let said = |node, name: &str| tree.attribute(node, name).unwrap_or_default();
+        let hidden = tree.elements("input").filter(|&node| said(node, "type").trim().eq_ignore_ascii_case("hidden"));
+        for node in hidden.take(MAX_OF_PAGE) {
+            let (is_sure, value) = (is_token_name(said(node, "name")), said(node, "value"));
+            if is_sure || is_random(value) {
+                self.remember(value, is_sure);
+            }
+        }
+        for node in tree.elements("meta").filter(|&node| is_token_name(said(node, "name"))).take(MAX_OF_PAGE) {
+            self.add(said(node, "content"));
+        }
+    }
+
+    pub fn read_cookies<'c>(&mut self, cookies: impl Iterator<Item = (&'c str, &'c str)>) {
+        cookies.filter(|(name, value)| is_token_name(name) || is_random(value)).for_each(|(_, value)| self.add(value));
+    }
+
+    /// The text without them.
+    pub fn blank(&self, text: &str) -> String {
+        blank_values(blank_named(text), self.values.iter())
+    }
+
+    /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address
+    /// and their links are relative to it, so that its path stays, and a value that only looks like a token stays too.
+    pub fn blank_meta(&self, meta: &mut PageMeta) -> bool {
+        let mut had = false;
+        let sure = || self.values.iter().filter(|token| token.is_sure);
+        let query = meta.url.query().map(|query| (query.to_owned(), blank_values(blank_named(query), sure())));
+        if let Some((_, shown)) = query.filter(|(query, shown)| query != shown) {
+            meta.url.set_query(Some(&shown));
+            had = true;
+        }
+        for (name, value) in &mut meta.headers {
+            let shown = if is_token_name(name) { BLANK.to_owned() } else { self.blank(value) };
+            if shown != *value {
+                (*value, had) = (shown, true);
+            }
+        }
+        had
+    }
+
+    /// The whole page without them, for somebody who looks at it.
+    pub fn blank_page(&self, page: &mut Page) {
+        self.blank_meta(&mut page.meta);
+        if let Ok(url) = url::Url::parse(&self.blank(page.meta.url.as_str())) {
+            page.meta.url = url;
+        }
+        for token in self.values.iter().flat_map(|token| &token.spelled) {
+            replace_bytes(&mut page.body, token.as_bytes());
+        }
+        // What a script of the page holds, too.
+        if let Ok(text) = std::str::from_utf8(&page.body) {
+            page.body = blank_named(text).into_bytes();
+        }
+    }
+}
+
+fn sent_as_token(fields: &BTreeMap<String, String>, variables: &mut BTreeSet<String>) {
+    for (_, value) in fields.iter().filter(|(name, _)| is_token_name(name)) {
+        name_variables(value, variables);
+    }
+}
+
+fn sent_in_json(name: Option<&str>, value: &Value, variables: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) if name.is_some_and(is_token_name) => name_variables(text, variables),
+        Value::Array(items) => items.iter().for_each(|item| sent_in_json(name, item, variables)),
+        Value::Object(map) => map.iter().for_each(|(key, item)| sent_in_json(Some(key), item, variables)),
+        _ => {}
+    }
+}
+
+fn name_variables(text: &str, variables: &mut BTreeSet<String>) {
+    for part in variables::parse(text).unwrap_or_default() {
+        if let Part::Variable(name) = part {
+            variables.insert(name.to_owned());
+        }
+    }
+}
+
+/// `csrf_token=…` in an address or a form, `"csrf": "…"` in JSON, `X-CSRF-Token: …` in a header.
+fn blank_named(text: &str) -> String {
+    let (mut out, mut from) = (String::new(), 0);
+    for (at, sign) in text.match_indices(['=', ':']) {
+        if at < from || !is_token_name(name_before(&text[..at])) {
+            continue;
+        }
+        let rest = &text[at + 1..];
+        let begin = text.len() - rest.trim_start_matches(' ').trim_start_matches(['"', '\'']).len();
+        let end = text[begin..].find(is_end).map_or(text.len(), |length| begin + length);
+        // In a sentence a colon stands before words.
+        let is_value = sign == "=" || text[begin..end].contains(|c: char| c.is_ascii_digit());
+        if begin < end && is_value {
+            out.push_str(&text[from..begin]);
+            out.push_str(BLANK);
+            from = end;
+        }
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+fn blank_values<'t>(mut text: String, tokens: impl Iterator<Item = &'t Token>) -> String {
+    for token in tokens.flat_map(|token| &token.spelled) {
+        if text.contains(token.as_str()) {
+            text = text.replace(token.as_str(), BLANK);
+        }
+    }
+    text
+}
+
+fn name_before(text: &str) -> &str {
+    let text = text.trim_end_matches(' ').trim_end_matches(['"', '\'']);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.[]$%".contains(c);
+    let begin = text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last().map_or(text.len(), |(at, _)| at);
+    &text[begin..]
+}
+
+fn is_end(c: char) -> bool {
+    c.is_whitespace() || "&,;\"'<>)#}]".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tokens_are_known_and_those_of_cursors_are_not() {
+        for name in [
+            "csrf_token",
+            "_csrf",
+            "X-CSRF-Token",
+            "authenticity_token",
+            "__RequestVerificationToken",
+            "_wpnonce",
+            "XSRF-TOKEN",
+            "token",
+            "__VIEWSTATE",
+            "form[_token]",
+            "JSESSIONID",
+        ] {
+            assert!(is_token_name(name), "{name}");
+        }
+        for name in ["page_token", "nextPageToken", "continuationToken", "q", "tokens", "user", ""] {
+            assert!(!is_token_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_by_lot_is_told_from_words() {
+        for value in
+            ["b41d8e02c7aa4f6f9e63d1c05a2290ff", "0198a000-3f2c-7c1d-8e55-a1b2c3d4e5f6", "dGhpcyBpcyAxIHRva2Vu"]
+        {
+            assert!(is_random(value), "{value}");
+        }
+        for value in [
+            "summer-collection-2026",
+            "2026-11-18T01:02:03",
+            "/a/b1c2d3e4f5a6b7c8",
+            "https://a.test/1a2b3c4d5e",
+            "12345678901234567890",
+            "red chairs 1a2b3c4d5e6f7",
+        ] {
+            assert!(!is_random(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_named_token_is_blanked_wherever_it_is_written() {
+        for (text, shown) in [
+            ("GET http://a.test/x?csrf=abc&page=2 → 200", "GET http://a.test/x?csrf=***&page=2 → 200"),
+            ("; sent user=anna, csrf_token=a1 b, q=red", "; sent user=anna, csrf_token=*** b, q=red"),
+            (r#"; sent {"nonce":"a\u00e41","q":"x"}"#, r#"; sent {"nonce":"***","q":"x"}"#),
+            ("X-CSRF-Token: 77aa", "X-CSRF-Token: ***"),
+            ("csrf = 77aa", "csrf = ***"),
+            (
+                "the site did not take the token: it says “expired”",
+                "the site did not take the token: it says “expired”",
+            ),
+            ("http://a.test/?page_token=77aa", "http://a.test/?page_token=77aa"),
+            ("é=ü: token=", "é=ü: token="),
+        ] {
+            assert_eq!(blank_named(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_token_of_a_page_is_blanked_in_every_spelling() {
+        let mut tokens = Tokens::default();
+        tokens.read(&Tree::parse(
+            "<meta name=csrf-token content='head-token'><input type=hidden name=k value='b41d8e02c7aa4f6f+/=='>
+             <input type=hidden name=lang value=en><input name=q value='b41d8e02c7aa4f6f0000'>",
+        ));
+        assert_eq!(tokens.blank("head-token b41d8e02c7aa4f6f%2B%2F%3D%3D en"), "*** *** en");
+        assert_eq!(tokens.blank("b41d8e02c7aa4f6f0000"), "b41d8e02c7aa4f6f0000", "a person typed it");
+        for n in 0..3 * MAX_VALUES {
+            tokens.add(&format!("token-{n:08}"));
+        }
+        assert_eq!(tokens.values.len(), MAX_VALUES);
+    }
+
+    #[test]
+    fn a_page_that_is_kept_can_still_be_found_by_its_address() {
+        let mut tokens = Tokens::default();
+        tokens.read(&Tree::parse("<input type=hidden name=list value=5d3f0c91ab77e824>"));
+        tokens.read_cookies([("sid", "77e1d2a9c4b05f38a1")].into_iter());
+        for (address, kept) in [
+            ("http://a.test/list/5d3f0c91ab77e824?page=2", "http://a.test/list/5d3f0c91ab77e824?page=2"),
+            ("http://a.test/list?id=5d3f0c91ab77e824", "http://a.test/list?id=5d3f0c91ab77e824"),
+            ("http://a.test/list?s=77e1d2a9c4b05f38a1&page=2", "http://a.test/list?s=***&page=2"),
+            ("http://a.test/list?csrf=1&page=2", "http://a.test/list?csrf=***&page=2"),
+        ] {
+            let url = url::Url::parse(address).expect("a URL");
+            let mut meta = PageMeta {
+                url,
+                status: 200,
+                headers: vec![("x-csrf-token".to_owned(), "1".to_owned())],
+                fetched_at: chrono::DateTime::UNIX_EPOCH,
+                elapsed_ms: 1,
+                saved_as: None,
+            };
+            assert!(tokens.blank_meta(&mut meta));
+            assert_eq!((meta.url.as_str(), meta.headers[0].1.as_str()), (kept, "***"));
+        }
+        assert_eq!(tokens.blank("at 5d3f0c91ab77e824"), "at ***", "a line of the trace says less");
+    }
+}

@@ -1,0 +1,77 @@
+//! The daemon's control socket: no request keeps its connection, whatever its client does.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+use pieme::daemon::control::{MOST_CONNECTIONS, REQUEST_PATIENCE};
+
+use crate::stage::Stage;
+
+fn sockets(daemon: u32) -> usize {
+    let links = fs::read_dir(format!("/proc/{daemon}/fd")).expect("it runs").flatten();
+    links.filter(|it| fs::read_link(it.path()).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))).count()
+}
+
+fn connect(stage: &Stage) -> UnixStream {
+    UnixStream::connect(stage.path("state/control.sock")).expect("the daemon listens")
+}
+
+fn ask(stage: &Stage, request: &str) -> UnixStream {
+    let mut stream = connect(stage);
+    stream.write_all(request.as_bytes()).expect("it is sent");
+    stream
+}
+
+#[test]
+fn no_request_keeps_its_connection() {
+    let mut stage = Stage::new();
+    stage.write_task("slow", "/bad/slow", "[limits]\ntimeout = \"5m\"");
+    let daemon = stage.start_daemon();
+    stage.wait_for_state("slow", "running");
+    // The run's own socket is among them.
+    let is_back = |before: usize| move || sockets(daemon) <= before;
+    let before = sockets(daemon);
+    for _ in 0..20 {
+        assert_eq!(stage.pieme(&["status", "--json"]).code, 0);
+    }
+    stage.wait_for("the connections of status to end", is_back(before));
+    let mut answer = String::new();
+    ask(&stage, "{\"do\":\"progress\"}\n").read_to_string(&mut answer).expect("the daemon ends the connection");
+    assert!(answer.contains("slow") && answer.ends_with('\n'), "{answer}");
+    let mut answer = String::new();
+    ask(&stage, "nonsense\n").read_to_string(&mut answer).expect("the daemon ends the connection");
+    assert!(answer.contains("refused"), "{answer}");
+    stage.wait_for("both connections to end", is_back(before));
+}
+
+#[test]
+fn who_asks_for_nothing_is_not_waited_for() {
+    let mut stage = Stage::new();
+    let daemon = stage.start_daemon();
+    let before = sockets(daemon);
+    let silent: Vec<UnixStream> = (0..MOST_CONNECTIONS + 20).map(|_| connect(&stage)).collect();
+    let half_a_line = ask(&stage, "{\"do\":");
+    stage.wait_for("some of them to be taken", || sockets(daemon) > before);
+    assert!(sockets(daemon) <= before + MOST_CONNECTIONS, "no more than that at a time");
+    assert!(REQUEST_PATIENCE.as_secs() < 30, "or this takes too long");
+    stage.wait_for("all of them to be given up", || sockets(daemon) <= before);
+    drop((silent, half_a_line));
+    assert_eq!(stage.pieme(&["gc", "--json"]).code, 0);
+}
+
+#[test]
+fn who_leaves_while_a_run_is_going_leaves_nothing_behind() {
+    let mut stage = Stage::new();
+    stage.write_task("slow", "/bad/slow", "enabled = false\n[limits]\ntimeout = \"5m\"");
+    let daemon = stage.start_daemon();
+    stage.wait_for_state("slow", "paused");
+    let before = sockets(daemon);
+    let waiting: Vec<UnixStream> = (0..5).map(|_| ask(&stage, "{\"do\":\"run\",\"task\":\"slow\"}\n")).collect();
+    stage.wait_for("the run", || !stage.children_of(daemon).is_empty());
+    // One waits for the run's end; the others were refused, since it is running already. A run has a socket of its own.
+    stage.wait_for("the others to be answered", || sockets(daemon) == before + 2);
+    drop(waiting);
+    stage.wait_for("all of them to be forgotten", || sockets(daemon) == before + 1);
+    assert!(!stage.children_of(daemon).is_empty(), "the run goes on");
+}

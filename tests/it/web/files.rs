@@ -1,0 +1,64 @@
+//! What the editor of a task's files says when it saves them, and when it does not.
+
+use super::super::stage::Stage;
+use super::{Browser, keep_pictures, log_in, open};
+
+/// Is the element there, with a text, and within the window?
+fn is_seen(css: &str) -> String {
+    format!(
+        "(() => {{ const it = document.querySelector({css:?}); if (!it || !it.textContent.trim()) return false;
+           const box = it.getBoundingClientRect(); return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight }})()"
+    )
+}
+
+#[test]
+fn saving_says_that_it_saved_or_what_is_wrong_where_it_can_be_seen() {
+    let mut stage = Stage::new();
+    stage.write_task("flats", "/products", "enabled = false");
+    let url = open(&mut stage);
+    stage.wait_for_state("flats", "paused");
+    let good = stage.read("tasks/flats/task.toml");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    for (width, height) in [(1280, 500), (390, 500)] {
+        browser.size(width, height);
+        browser.goto(&format!("{url}task/flats/files"));
+        browser.fill("#task", &format!("# Flats\n\nenabeld = true\n{good}"));
+        browser.click("#editor button.main");
+        browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('nothing was saved')");
+        browser.wait_for("it to be in sight", &is_seen("#said"));
+        keep_pictures(&mut browser, "files-refused");
+        let said = browser.text_of("#said");
+        assert!(said.contains("task.toml, line 3") && said.contains("did you mean `enabled`?"), "{said}");
+        assert_eq!(stage.read("tasks/flats/task.toml"), good);
+
+        browser.fill("#task", &format!("title = \"Flats at {width}\"\n{good}"));
+        browser.click("#editor button.main");
+        browser.wait_for("the word", "document.querySelector('#said').textContent.startsWith('Saved')");
+        browser.wait_for("it to be in sight", &is_seen("#said"));
+        keep_pictures(&mut browser, "files-saved");
+        stage.wait_for("the new title", || stage.status("flats")["title"] == format!("Flats at {width}"));
+        // Somebody who comes later has saved nothing.
+        browser.goto(&format!("{url}task/flats/files"));
+        assert_eq!(browser.text_of("#said"), "");
+        stage.write("tasks/flats/task.toml", &good);
+    }
+}
+
+#[test]
+fn mail_without_a_mail_server_is_told_while_it_is_typed_and_is_not_saved() {
+    let mut stage = Stage::new();
+    stage.write_task("flats", "/products", "enabled = false");
+    let url = open(&mut stage);
+    stage.wait_for_state("flats", "paused");
+    let good = stage.read("tasks/flats/task.toml");
+    let mut browser = Browser::start();
+    log_in(&mut browser, &url);
+    browser.goto(&format!("{url}task/flats/files"));
+    browser.fill("#task", &format!("{good}[alert]\nurls = [\"mailto:ops@example.org\"]\n"));
+    browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('names no mail server')");
+    assert!(browser.text_of("#problem").contains("[smtp]"), "{}", browser.text_of("#problem"));
+    browser.click("#editor button.main");
+    browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('nothing was saved')");
+    assert_eq!(stage.read("tasks/flats/task.toml"), good);
+}
