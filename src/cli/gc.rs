@@ -56,7 +56,8 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complain
         | Reply::Trace(_)
         | Reply::Ended(_)
         | Reply::Done
-        | Reply::Progress { .. } => {}
+        | Reply::Progress { .. }
+        | Reply::Tasks { .. } => {}
     });
     asked.await.map_err(|error| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))

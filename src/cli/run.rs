@@ -84,7 +84,12 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
     let mut end = None;
     let (socket, request) = (config.control_socket(), Request::Run { task: name.clone() });
     let asked = control::ask(&socket, &request, |reply| match reply {
-        Reply::Queued | Reply::Started { .. } | Reply::Collected(_) | Reply::Done | Reply::Progress { .. } => {}
+        Reply::Queued
+        | Reply::Started { .. }
+        | Reply::Collected(_)
+        | Reply::Done
+        | Reply::Progress { .. }
+        | Reply::Tasks { .. } => {}
         Reply::Trace(line) => show(&line),
         Reply::Ended(verdict) => end = Some(Ok(verdict)),
         reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),

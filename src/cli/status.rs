@@ -7,15 +7,16 @@ mod watch;
 
 use std::path::Path;
 
-use chrono::{TimeDelta, Utc};
+use chrono::Utc;
 use clap::ColorChoice;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
+use crate::show::lines::Stored;
 use crate::show::{Line, lines};
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 use super::{Complaint, Done, exit, out, settle, task_name};
 
@@ -68,13 +69,12 @@ fn states() -> impl TypedValueParser<Value = State> {
     words.map(|word| State::from_word(&word).expect("only words of states are possible"))
 }
 
-/// An alert that was given up is spoken of for so long.
-const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
-
 /// What was asked for, looked at once.
 struct Look {
-    /// Opened once: where there are ten thousand tasks, that takes longer than reading them. None: no daemon ever ran.
-    store: Option<Store>,
+    /// A daemon has run here, now or before.
+    is_known: bool,
+    /// Alerts that did not arrive.
+    undelivered: u64,
     daemon_runs: bool,
     /// Why it runs nothing: its store is not there.
     waits_for: Option<String>,
@@ -109,23 +109,22 @@ struct Shown {
 fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     let look = look(config, args)?;
     if args.json {
-        let undelivered = undelivered(&look)?;
         let document = serde_json::json!({
             "daemon": look.daemon_runs,
             "waits_for": look.waits_for,
-            "undelivered_alerts": undelivered,
+            "undelivered_alerts": look.undelivered,
             "tasks": look.lines,
         });
         return Ok(Shown { text: document.to_string(), note: None });
     }
     let styled = out::is_styled(args.color);
     let text = match (&look.only, &look.lines[..]) {
-        (Some(_), [line]) => full::text(look.store.as_ref(), line, styled)?,
+        (Some(_), [line]) => full::text(config, line, styled)?,
         (_, []) if args.state.is_empty() && args.tag.is_empty() => no_tasks(config),
         (_, []) => "No task is so.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
-    let unheard = match undelivered(&look)? {
+    let unheard = match look.undelivered {
         0 => None,
         1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
         many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
@@ -137,19 +136,14 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
     Ok(Shown { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
 }
 
-/// Alerts that did not arrive, of a week at most where they were given up.
-fn undelivered(look: &Look) -> Result<u64, Complaint> {
-    let since = Utc::now() - GIVEN_UP_LATELY;
-    Ok(look.store.as_ref().map_or(Ok(0), |store| store.letters_in_trouble(since))?)
-}
-
 fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let daemon_runs = StateLock::is_taken(&config.lock());
-    let unread = |error| unread(config, daemon_runs, error);
-    let store = Store::open_reader_if_any(&config.store).map_err(unread)?;
-    let found = lines::all_with_wait(config, store.as_ref(), daemon_runs, !args.tag.is_empty(), Utc::now());
-    let (mut lines, waits_for) = found.map_err(unread)?;
+    let now = Utc::now();
+    let stored = Stored::read(config, daemon_runs, now).map_err(|error| unread(config, daemon_runs, error))?;
+    let is_known = stored.is_some();
+    let Stored { rows, undelivered } = stored.unwrap_or_default();
+    let (mut lines, waits_for) = lines::all(config, rows, daemon_runs, !args.tag.is_empty(), now);
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
@@ -160,7 +154,7 @@ fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
         let has_tag = line.tags.iter().flatten().any(|tag| args.tag.contains(tag));
         (args.tag.is_empty() || has_tag) && (args.state.is_empty() || args.state.contains(&line.state))
     });
-    Ok(Look { store, daemon_runs, waits_for, lines, only })
+    Ok(Look { is_known, undelivered, daemon_runs, waits_for, lines, only })
 }
 
 /// A store that cannot be read, and what its daemon does about it.
@@ -194,8 +188,8 @@ pub fn table(config: &Config) -> Result<String, Complaint> {
 }
 
 fn lines_now(config: &Config) -> Result<Vec<Line>, StoreError> {
-    let store = Store::open_reader_if_any(&config.store)?;
-    lines::all(config, store.as_ref(), true, false, Utc::now())
+    let stored = Stored::read(config, true, Utc::now())?.unwrap_or_default();
+    Ok(lines::all(config, stored.rows, true, false, Utc::now()).0)
 }
 
 /// Every task with its state, for `pieme demo`. A run under way is no news.

@@ -6,6 +6,7 @@ use std::os::unix::net;
 use std::path::Path;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::unix::{ReadHalf, WriteHalf};
@@ -14,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
-use crate::store::{Collected, Resort, StoreError};
+use crate::store::{Collected, Resort, StoreError, TaskRow};
 
 use super::Event;
 use super::connections::{Few, Listening};
@@ -58,6 +59,10 @@ pub enum Request {
     },
     /// How far the runs under way are.
     Progress,
+    /// What the store knows of every task, and how many alerts since then did not arrive.
+    Tasks {
+        undelivered_since: DateTime<Utc>,
+    },
     /// Remove what is not kept any longer, or say what that would be.
     Collect {
         dry_run: bool,
@@ -81,6 +86,10 @@ pub enum Reply {
         /// Why nothing runs: the store is not there.
         #[serde(default)]
         waits_for: Option<String>,
+    },
+    Tasks {
+        rows: Vec<TaskRow>,
+        undelivered: u64,
     },
     Refused {
         sentence: String,

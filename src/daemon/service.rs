@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::config::Config;
 use crate::model::{RunId, TaskName};
-use crate::store::{RunStart, StoreError, Trigger, Which};
+use crate::store::{RunStart, Store, StoreError, Trigger, Which};
 use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
@@ -272,6 +272,9 @@ impl Service {
                     drop(replies.send(Reply::Busy { sentence: runs_elsewhere(&task) }));
                 }
             }
+            Event::Request(Request::Tasks { undelivered_since }, replies) => {
+                self.tell_tasks(undelivered_since, replies)
+            }
             // Answered where it was asked.
             Event::Request(Request::Progress, _) => {}
             Event::Ended(task, end) => self.ended(task, end).await?,
@@ -457,6 +460,21 @@ impl Service {
             tell_systemd(&[NotifyState::Stopping]);
             self.stop_by = Some(Instant::now() + self.config.stop_grace.0);
         }
+    }
+
+    /// Sends the rows of the status table, beside everything else.
+    fn tell_tasks(&self, undelivered_since: DateTime<Utc>, replies: Replies) {
+        let keeper = self.runner.keeper.clone();
+        tokio::spawn(async move {
+            let read = move |store: &mut Store| {
+                Ok::<_, StoreError>((store.tasks()?, store.letters_in_trouble(undelivered_since)?))
+            };
+            // Who asked may have left.
+            let _ = replies.send(match keeper.ask(read).await {
+                Ok((rows, undelivered)) => Reply::Tasks { rows, undelivered },
+                Err(error) => Reply::failed(&error),
+            });
+        });
     }
 
     /// Removes what is not kept any longer, beside everything else.

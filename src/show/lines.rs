@@ -18,6 +18,10 @@ use crate::taskdir::{self, Shelf};
 
 /// How long a daemon may take to say how far its runs are.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long it may take to tell what is known of all tasks: then the store is read here.
+const TASKS_PATIENCE: Duration = Duration::from_millis(500);
+/// An alert that was given up is spoken of for so long.
+const GIVEN_UP_LATELY: TimeDelta = TimeDelta::days(7);
 
 /// A folder with mistakes whose run is so late has no good version that a daemon could run.
 const NOT_TAKEN_UP: TimeDelta = TimeDelta::minutes(1);
@@ -139,26 +143,47 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
     last_ok.map(|at| (now - at).num_seconds().max(0))
 }
 
-/// All tasks, worst first. Without a store only their folders are known.
-pub fn all(
-    config: &Config,
-    store: Option<&Store>,
-    daemon_runs: bool,
-    with_tags: bool,
-    now: DateTime<Utc>,
-) -> Result<Vec<Line>, StoreError> {
-    all_with_wait(config, store, daemon_runs, with_tags, now).map(|(lines, _)| lines)
+/// What the store knows of all tasks.
+#[derive(Default)]
+pub struct Stored {
+    pub rows: Vec<TaskRow>,
+    /// Alerts that did not arrive, of a week at most where they were given up.
+    pub undelivered: u64,
 }
 
-/// The same, with what the daemon waits for.
-pub fn all_with_wait(
+impl Stored {
+    /// A running daemon tells it: to open a SQLite file with the views of 10,000 tasks takes half a second, and it has done so. One
+    /// that is too busy to answer at once is not waited for. None: no daemon ever ran.
+    pub fn read(config: &Config, daemon_runs: bool, now: DateTime<Utc>) -> Result<Option<Stored>, StoreError> {
+        let undelivered_since = now - GIVEN_UP_LATELY;
+        if daemon_runs && let Some(told) = told(config, undelivered_since) {
+            return Ok(Some(told));
+        }
+        let Some(store) = Store::open_reader_if_any(&config.store)? else { return Ok(None) };
+        Ok(Some(Stored { rows: store.tasks()?, undelivered: store.letters_in_trouble(undelivered_since)? }))
+    }
+}
+
+fn told(config: &Config, undelivered_since: DateTime<Utc>) -> Option<Stored> {
+    let mut told = None;
+    let hear = |reply| {
+        if let Reply::Tasks { rows, undelivered } = reply {
+            told = Some(Stored { rows, undelivered });
+        }
+    };
+    let request = Request::Tasks { undelivered_since };
+    control::ask_blocking(&config.control_socket(), &request, TASKS_PATIENCE, hear).ok()?;
+    told
+}
+
+/// All tasks, worst first, and what the daemon waits for. Without rows of the store only their folders are known.
+pub fn all(
     config: &Config,
-    store: Option<&Store>,
+    mut rows: Vec<TaskRow>,
     daemon_runs: bool,
     with_tags: bool,
     now: DateTime<Utc>,
-) -> Result<(Vec<Line>, Option<String>), StoreError> {
-    let mut rows = store.map_or(Ok(Vec::new()), |store| store.tasks())?;
+) -> (Vec<Line>, Option<String>) {
     rows.retain(|row| !(daemon_runs && row.removed));
     let known = |row: TaskRow| (row.name.clone(), Known::of(config, row));
     let mut all: BTreeMap<TaskName, Known> = rows.into_iter().map(known).collect();
@@ -174,7 +199,7 @@ pub fn all_with_wait(
         line.progress = going.remove(&line.task);
     }
     worst_first(&mut lines);
-    Ok((lines, waits_for))
+    (lines, waits_for)
 }
 
 /// Why a daemon that is running runs nothing: its store is not there.

@@ -1,12 +1,13 @@
 //! Tasks: what is known of each besides its folder.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::model::{PastRun, TaskName};
 
 /// One line of the status table, before judgement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskRow {
     pub name: TaskName,
     pub title: Option<String>,

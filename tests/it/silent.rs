@@ -183,6 +183,9 @@ fn a_daemon_that_stands_still_is_given_up_by_whoever_asks_it() {
         assert_eq!(said.code, 75, "{words:?}: {}{}", said.stdout, said.stderr);
         assert!(said.stderr.contains("the daemon does not answer"), "{words:?}: {}", said.stderr);
     }
+    // The table needs no daemon.
+    let status = stage.pieme_in_time(&["status"]).expect("it ends");
+    assert_eq!((status.code, status.stdout.contains(SHOP)), (0, true), "{}{}", status.stdout, status.stderr);
     stage.signal_daemon("-CONT");
     assert_eq!(stage.pieme(&["gc"]).code, 0);
 }

@@ -17,7 +17,7 @@ const NAMED: usize = 10;
 
 pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
     let look = look(config, args)?;
-    if look.store.is_none() {
+    if !look.is_known {
         return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
     }
     let (word, code, text) = line(&look);

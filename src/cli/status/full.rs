@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::config::Config;
 use crate::judge;
 use crate::model::{PastRun, RunId};
 use crate::show::Line;
@@ -13,13 +14,13 @@ use super::{Complaint, out, table};
 /// Runs that are looked through for how long the state has lasted: all that are kept by default.
 const LOOKED_THROUGH: u32 = 1_000;
 
-pub fn text(store: Option<&Store>, line: &Line, styled: bool) -> Result<String, Complaint> {
+pub fn text(config: &Config, line: &Line, styled: bool) -> Result<String, Complaint> {
     let now = Utc::now();
     let mut past = Vec::new();
     let mut waiting = None;
-    if let Some(store) = store {
+    if let Some(store) = Store::open_reader_if_any(&config.store)? {
         past = store.past(&line.task, LOOKED_THROUGH)?;
-        waiting = rows_kept_aside(store, &past)?;
+        waiting = rows_kept_aside(&store, &past)?;
     }
     let since = judge::since(line.state, &line.standing, &past);
     let mut facts: Vec<(&str, String)> = Vec::new();

@@ -3,6 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use chrono::Utc;
 use pieme::daemon::control::{Request, ask_blocking};
 use pieme::model::TaskName;
 use pieme::store::Resort;
@@ -138,7 +139,7 @@ fn type_all_verbs(stage: &Stage) {
 }
 
 /// Requests that [`make_all_requests`] makes.
-const REQUESTS: usize = 7;
+const REQUESTS: usize = 8;
 
 /// All that the CLI can ask the daemon for, by its own client; a run is asked for by the program.
 fn make_all_requests(stage: &Stage) {
@@ -146,6 +147,7 @@ fn make_all_requests(stage: &Stage) {
     let nobody = TaskName::new("nobody").expect("a name");
     let requests = [
         Request::Progress,
+        Request::Tasks { undelivered_since: Utc::now() },
         Request::Pause { task: idle.clone() },
         Request::Resume { task: idle.clone() },
         Request::Resort { task: idle, what: Resort::Drop },
