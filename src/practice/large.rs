@@ -43,7 +43,7 @@ impl Size {
 
     /// The cells of a row, counted from 1. No row says the same as another.
     fn cells(self, row: usize) -> impl Iterator<Item = Option<String>> {
-        let gap = move |column: usize| self.gaps && column > 1 && (row * 7 + column * column) % 11 == 0;
+        let gap = move |column: usize| self.gaps && column > 1 && (row * 7 + column * column).is_multiple_of(11);
         (1..=self.columns).map(move |column| (!gap(column)).then(|| cell(row, column)))
     }
 }

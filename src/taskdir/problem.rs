@@ -24,7 +24,7 @@ pub struct Problem {
     pub message: String,
     pub hint: Option<String>,
     /// The source line, and below it the carets.
-    pub snippet: Option<String>,
+    pub snippet: Option<Box<str>>,
     /// Nothing is wrong with the file: whoever reads it has no descriptor or no memory left.
     #[serde(skip)]
     pub is_shortage: bool,
@@ -64,12 +64,9 @@ impl Problem {
         Problem {
             line: u32::try_from(line).ok(),
             column: u32::try_from(column).ok(),
-            snippet: Some(snippet(
-                line,
-                text[line_start..line_end].trim_end_matches('\r'),
-                column - 1,
-                &text[start..end],
-            )),
+            snippet: Some(
+                snippet(line, text[line_start..line_end].trim_end_matches('\r'), column - 1, &text[start..end]).into(),
+            ),
             ..Problem::new(file, message)
         }
     }

@@ -119,7 +119,7 @@ struct Shown {
     column: Option<u32>,
     message: String,
     hint: Option<String>,
-    snippet: Option<String>,
+    snippet: Option<Box<str>>,
 }
 
 impl From<&Problem> for Shown {
