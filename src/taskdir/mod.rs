@@ -226,6 +226,10 @@ fn check_sources(
     of_steps.retain(|it| !script.explains(&it.message) && (script.is_whole() || !it.message.contains(NO_PAGE_YET)));
     let mut all: Vec<Problem> = [task.problems, own, script.problems, of_steps].concat();
     all.sort_by_key(|problem| (problem.file != task_source.file(), problem.line, problem.column));
+    // Of several checks that stumble over the same word the first has said it.
+    all.dedup_by(|it, before| {
+        it.line.is_some() && (&it.file, it.line, it.column) == (&before.file, before.line, before.column)
+    });
     found.extend(all);
     Some((task.source, task.value?, script.value?))
 }

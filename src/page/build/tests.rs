@@ -205,6 +205,16 @@ fn misnested_formatting_does_not_multiply_without_end() {
 }
 
 #[test]
+fn a_page_with_more_nodes_than_are_read_is_cut() {
+    let names = Names::default();
+    let guard = Guard { max_nodes: 1_000, ..Guard::new(&names, 0) };
+    scan(&"<li>x".repeat(2_000), &guard);
+    let tree = guard.tree();
+    assert_eq!(tree.cut, Some(Cut::TooManyNodes(1_000)));
+    assert!((990..=1_010).contains(&tree.len()), "{}", tree.len());
+}
+
+#[test]
 fn a_long_table_is_read_to_its_end() {
     let table = |rows: usize| format!("<table>{}</table>", "<tr><td>1<td>2<td>3\n".repeat(rows));
     let long = Tree::parse(&table(100_000));

@@ -24,6 +24,12 @@ fn check(task: &str, robot: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_word_that_several_checks_stumble_over_is_one_mistake() {
+    let scene = Scene::with("url = \"htp://x\"\n");
+    assert_eq!(said(&scene), ["task.toml:1: pieme fetches http and https addresses, not htp"]);
+}
+
+#[test]
 fn every_mistake_of_a_file_is_said_in_the_order_of_its_lines() {
     check(
         "shedule = 1\n[schedule]\nevery = \"6 parsecs\"\n[limits]\nmax_pages = \"ten\"\nmax_requests = 0\n[fetch]\n\
