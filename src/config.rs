@@ -174,7 +174,7 @@ impl Config {
             None => StoreAddress::Sqlite(state.join("pieme.db")),
             Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
-        let store = store.with_timeouts(file.postgres);
+        let store = store.with_timeouts(Timeouts { idle_in_transaction: file.fleet.lease, ..file.postgres });
         Ok(Config {
             tasks: folder.join(&file.tasks),
             store,
@@ -319,7 +319,7 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
-    let Timeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout } = file.postgres;
+    let Timeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout, .. } = file.postgres;
     for (key, timeout) in [
         ("connect_timeout", connect_timeout),
         ("answer_timeout", answer_timeout),

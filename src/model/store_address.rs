@@ -46,6 +46,10 @@ pub struct Timeouts {
     pub read_timeout: Span,
     /// The same for the daemon's own work, and for commands that write.
     pub statement_timeout: Span,
+    /// The server ends a transaction of ours in which nothing was asked for so long. This is the lease of the fleet: a daemon
+    /// that stands still past its lease must not keep others from its tasks by the locks that it holds.
+    #[serde(skip)]
+    pub idle_in_transaction: Span,
 }
 
 impl Default for Timeouts {
@@ -55,6 +59,7 @@ impl Default for Timeouts {
             answer_timeout: Span::seconds(5),
             read_timeout: Span::seconds(60),
             statement_timeout: Span::seconds(3_600),
+            idle_in_transaction: Span::seconds(15),
         }
     }
 }

@@ -217,3 +217,21 @@ fn three_daemons_make_every_due_run_once_though_one_is_killed_and_one_is_stopped
         taken_over.as_secs_f64()
     );
 }
+
+#[test]
+fn a_daemon_that_is_stopped_within_a_transaction_holds_no_task_past_its_lease() {
+    let mut fleet = Fleet::new(LEASE);
+    fleet.write_task(2, "t", "10s");
+    fleet.start(2);
+    let patience = Duration::from_secs(60);
+    fleet.wait_for("the first run", patience, || fleet.count("_runs WHERE ended IS NOT NULL") > 0);
+    // The next run has locked its task when it comes to these, and waits.
+    let runs = fleet.schema.hold("LOCK TABLE _runs IN EXCLUSIVE MODE");
+    let free = "(SELECT 1 FROM _task FOR UPDATE SKIP LOCKED) AS t";
+    fleet.wait_for("the task to be locked", patience, || fleet.count(free) == 0);
+    fleet.signal(2, "-STOP");
+    drop(runs);
+    fleet.start(0);
+    // Ten leases. The server alone would wait for a minute.
+    fleet.wait_for("the living to have it", Duration::from_secs(30), || fleet.count("_task WHERE owner = 'a'") == 1);
+}

@@ -16,7 +16,7 @@ use super::StoreError;
 use super::line::{self, Line, Unconnected};
 use super::tls;
 use super::trouble::{is_passing, named};
-use crate::model::PostgresAddress;
+use crate::model::{PostgresAddress, Span};
 
 /// A server that restarts is back within seconds; one that is away for longer costs the runs that end meanwhile.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -27,9 +27,9 @@ const REST: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often a transaction is begun anew: others were in its way, or the connection was lost.
 const MOST_TIMES: u32 = 10;
-/// A daemon that is stopped in the middle of a transaction holds up nobody for longer; who waits for a lock gives up sooner.
-const SETTINGS: &str = "SET client_min_messages TO warning; SET idle_in_transaction_session_timeout TO '60s'; \
-                        SET lock_timeout TO '20s'; SET TIME ZONE 'UTC'";
+const SETTINGS: &str = "SET client_min_messages TO warning; SET lock_timeout TO '20s'; SET TIME ZONE 'UTC'";
+/// A reader may stand still for so long (`pieme export` into a pager): it holds no lock that others wait for.
+const IDLE_READER: Span = Span::seconds(60);
 
 /// What is given with a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -272,8 +272,15 @@ impl Session {
         let deadline = self.at.timeouts().connect_timeout.0;
         config.application_name("pieme").connect_timeout(deadline);
         config.keepalives_idle(SILENCE).tcp_user_timeout(SILENCE);
-        let read_only = if self.reads_only { "; SET default_transaction_read_only TO on" } else { "" };
-        let greeting = format!("SET search_path TO {}; {SETTINGS}{read_only}", self.at.schema());
+        let (read_only, idle) = match self.reads_only {
+            true => ("; SET default_transaction_read_only TO on", IDLE_READER),
+            false => ("", self.at.timeouts().idle_in_transaction),
+        };
+        let idle = idle.0.as_millis();
+        let greeting = format!(
+            "SET search_path TO {}; {SETTINGS}; SET idle_in_transaction_session_timeout TO {idle}{read_only}",
+            self.at.schema()
+        );
         line::connect(&config, greeting, deadline).map_err(|error| match error {
             Unconnected::Driver(error) => named(&error, &self.at),
             Unconnected::Silent(why) => {
