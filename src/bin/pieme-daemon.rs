@@ -1,12 +1,15 @@
-//! The service. It re-executes itself for each run.
+//! Stands for the link `pieme-daemon` → `pieme` of an installation, in the folder where cargo builds. Holds no code of the
+//! library, so that the program is linked and stored once.
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
-    let first = std::env::args().nth(1);
-    if first.as_deref() == Some(pieme::daemon::spawn::RUN_CHILD) {
-        pieme::worker::main()
-    } else {
-        pieme::cli::service::main()
+    let pieme = std::env::current_exe().unwrap_or_default().with_file_name("pieme");
+    let error = Command::new(&pieme).arg0("pieme-daemon").args(std::env::args_os().skip(1)).exec();
+    #[expect(clippy::print_stderr, reason = "this program has nothing else to say it with")]
+    {
+        eprintln!("pieme-daemon: {} cannot be started: {error}", pieme.display());
     }
+    ExitCode::FAILURE
 }

@@ -12,7 +12,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
+use crate::DAEMON_NAME;
 use crate::config::Config;
+use crate::daemon::spawn::THIS_PROGRAM;
 use crate::practice::{self, Site};
 use crate::web::{ADDRESS_FILE, password};
 
@@ -24,7 +26,8 @@ use super::{Complaint, Done, exit, out, settle, status};
 Examples:
   pieme demo                  goes on until Ctrl-C
   pieme demo --once           ends when both tasks have their rows
-  pieme demo --dir /tmp/try   keeps everything in that folder")]
+  pieme demo --dir /tmp/try   keeps everything in that folder
+  pieme demo --site-only      only the practice site, to add tasks on it to a service that runs already")]
 pub struct Args {
     /// Where the practice site listens; another port is taken when this one is busy
     #[arg(long, default_value_t = PORT)]
@@ -35,6 +38,9 @@ pub struct Args {
     /// End when both tasks have run
     #[arg(long)]
     once: bool,
+    /// Only the practice site, without tasks and daemon; goes on until Ctrl-C
+    #[arg(long, conflicts_with_all = ["dir", "once"])]
+    site_only: bool,
 }
 
 /// The port that the task folders in tasks/ name.
@@ -68,6 +74,9 @@ pub fn run(args: Args) -> u8 {
 fn demo(args: Args) -> Done {
     let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    if args.site_only {
+        return runtime.block_on(serve(args.port));
+    }
     let scratch = args.dir.is_none();
     let folder = match args.dir {
         Some(dir) => dir,
@@ -78,6 +87,19 @@ fn demo(args: Args) -> Done {
         out::note(format!("pieme: {} could not be removed: {error}", folder.display()));
     }
     done
+}
+
+async fn serve(port: u16) -> Done {
+    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+    let site = start_site(port).await.map_err(failed)?;
+    let mut told_to_end = told_to_end().map_err(failed)?;
+    let products = site.url().join("/products").map_or_else(|_| site.url().to_string(), String::from);
+    out::say(format!(
+        "The practice site is at {}. Add its list of products:\n  pieme add {products} --allow-private",
+        site.url()
+    ));
+    told_to_end.recv().await;
+    Ok(exit::DONE)
 }
 
 async fn show(folder: &Path, port: u16, once: bool) -> Done {
@@ -156,8 +178,8 @@ pub fn lay_out(folder: &Path, port: u16) -> io::Result<PathBuf> {
 }
 
 fn start_daemon(config: &Config) -> io::Result<Child> {
-    let program = super::run::daemon_program().map_err(|complaint| io::Error::other(complaint.sentence))?;
-    Command::new(program)
+    Command::new(THIS_PROGRAM)
+        .arg0(DAEMON_NAME)
         .arg("--config")
         .arg(&config.file)
         .env("RUST_LOG", "warn")

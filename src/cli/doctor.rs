@@ -1,7 +1,10 @@
 //! `pieme doctor`: is everything there that pieme needs, and what is in force?
 
+mod unit;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -14,9 +17,11 @@ use crate::model::task::Engine;
 use crate::robot;
 use crate::seal;
 use crate::store::Store;
-use crate::taskdir::Shelf;
+use crate::taskdir::{Shelf, TaskFolder};
 
+use super::rights::DaemonUser;
 use super::{Done, exit, out};
+use unit::Unit;
 
 /// Check the machine, the store, the folders and the seal of the runs
 #[derive(clap::Args)]
@@ -31,6 +36,8 @@ pub struct Args {
 
 /// Others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
+/// The group may, and what is made there is the group's too: a folder that people share with the service.
+const SHARED: u32 = 0o2020;
 /// A daemon answers at once; a busy machine takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Alerts that are looked back on.
@@ -60,11 +67,13 @@ pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
         None => good("config", config.file.display().to_string()),
     }];
     found.extend(seal_of_runs());
+    let unit = Unit::ask();
+    found.extend(service_unit(config, unit.as_ref()));
     found.push(service(config));
     found.push(store(config));
     found.extend(index(config));
     found.push(room(&config.state));
-    found.extend(tasks(config));
+    found.extend(tasks(config, unit.as_ref()));
     found.extend(alerts(config));
     let sound = found.iter().all(|it| it.mark != Mark::Bad);
     if args.json {
@@ -118,7 +127,7 @@ fn service(config: &Config) -> Finding {
 
 /// A daemon that holds the lock, and what it says at its control socket.
 fn answering(config: &Config) -> Finding {
-    let socket = config.control_socket();
+    let socket = &config.socket;
     let mut answer = None;
     let asked = control::ask_blocking(&socket, &Request::Progress, PATIENCE, |reply| answer = Some(reply));
     let why = match (asked, answer) {
@@ -199,12 +208,58 @@ fn alerts(config: &Config) -> Option<Finding> {
     })
 }
 
-fn tasks(config: &Config) -> Vec<Finding> {
+fn is_open(mode: u32) -> bool {
+    let is_shared = mode & SHARED == SHARED;
+    mode & OTHERS_WRITE & if is_shared { 0o007 } else { 0o077 } != 0
+}
+
+/// The service as systemd runs it.
+fn service_unit(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
+    let Some(unit) = unit else { return Vec::new() };
+    let mut found: Vec<Finding> = unit.faults(config).into_iter().map(|it| bad("unit", it)).collect();
+    if let Some(other) = unit.config().filter(|it| *it != config.file) {
+        let sentence = format!(
+            "the service uses {}, and this command {}: `pieme --config {0} …`",
+            other.display(),
+            config.file.display()
+        );
+        found.push(note("unit", sentence));
+    } else if let Some(user) = DaemonUser::of(config).map(|it| it.name()).filter(|it| it != unit.user()) {
+        let sentence = format!(
+            "the service runs as {}, and {} belongs to {user}: `sudo chown -R {0}: {1}`",
+            unit.user(),
+            config.state.display()
+        );
+        found.push(bad("unit", sentence));
+    }
+    if found.is_empty() {
+        found
+            .push(good("unit", format!("pieme-daemon.service runs as {} and may write what it needs to", unit.user())));
+    }
+    found
+}
+
+/// What the daemon cannot read or write of the folders.
+fn rights(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Finding> {
+    let daemon = DaemonUser::of(config)?;
+    let mut all = folders.iter().map(|it| config.tasks.join(it.name.as_str()));
+    let closed: Vec<_> = all.by_ref().filter(|it| !daemon.problems(it).is_empty()).collect();
+    let first = closed.first()?.file_name()?.to_string_lossy().into_owned();
+    let sentence = format!(
+        "{} of {} folders cannot be read and written by the daemon ({}): see `pieme validate {first}`",
+        closed.len(),
+        folders.len(),
+        daemon.name()
+    );
+    Some(bad("rights", sentence))
+}
+
+fn tasks(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
     let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()
-        && meta.permissions().mode() & OTHERS_WRITE != 0
+        && is_open(meta.permissions().mode())
     {
         let sentence = format!("{} can be written by others; `chmod go-w` it", config.tasks.display());
         found.push(bad("tasks", sentence));
@@ -220,6 +275,7 @@ fn tasks(config: &Config) -> Vec<Finding> {
         ),
     });
     let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
+    found.extend(rights(config, &folders));
     for folder in &folders {
         let mut names = secrets::names(&folder.task, &folder.script);
         let targets = folder.task.alert.urls.iter();
@@ -228,12 +284,24 @@ fn tasks(config: &Config) -> Vec<Finding> {
             match secrets::lookup(config, &name) {
                 Ok(Some(_)) => {}
                 Ok(None) => found.push(bad("secrets", format!("{}: the secret `{name}` is not there", folder.name))),
+                // Only root and the daemon may look.
+                Err(error) if error.is_denied() => found.push(note(
+                    "secrets",
+                    format!("{}: `sudo pieme doctor` sees whether the secret `{name}` is there", folder.name),
+                )),
                 Err(error) => found.push(bad("secrets", format!("{}: {error}", folder.name))),
             }
         }
     }
     if folders.iter().any(|it| it.task.fetch.engine == Engine::Browser) {
         found.push(match robot::chromium(config.browser.as_deref()) {
+            Ok(program) if unit.is_some_and(|it| !it.may_execute(&program)) => bad(
+                "browser",
+                format!(
+                    "{}: the unit does not let it start; put the drop-in of docs/browser.md into place",
+                    program.display()
+                ),
+            ),
             Ok(program) => good("browser", program.display().to_string()),
             Err(sentence) => bad("browser", sentence),
         });

@@ -7,12 +7,11 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::config::Config;
 use crate::induce::Template;
 use crate::page::Tree;
 use crate::supervise;
 
-use super::{Complaint, Done, exit, log, out, read_page, reader, settle, task_folder, task_name};
+use super::{Complaint, Done, exit, log, out, read_page, reader, settle, task_folder, task_name, usable_config};
 
 /// Show the numbers that led to a task's last verdict, or what a stage of learning makes of a page
 #[derive(clap::Args)]
@@ -65,7 +64,7 @@ fn explain(config: Option<&Path>, args: &Args) -> Done {
     }
     let (text, value) = match args.stage {
         stage if is_page => stages::explain(stage.unwrap_or(Stage::Rows), read_page(file)?, None)?,
-        None => verdict::explain(&Config::find(config)?, &task_name(&args.what)?, args.run.as_deref())?,
+        None => verdict::explain(&usable_config(config)?, &task_name(&args.what)?, args.run.as_deref())?,
         Some(stage) => {
             let (page, template) = seen_last(config, &args.what)?;
             stages::explain(stage, page, template)?
@@ -82,7 +81,7 @@ fn explain(config: Option<&Path>, args: &Args) -> Done {
 /// The page that a task saw last, and its template.
 fn seen_last(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), Complaint> {
     let name = task_name(what)?;
-    let config = Config::find(config)?;
+    let config = usable_config(config)?;
     let folder = task_folder(&config, &name)?;
     let page = supervise::last_tree(&config, &folder)?;
     let template = match &folder.template {

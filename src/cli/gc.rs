@@ -47,7 +47,7 @@ pub fn run(config: &Config, args: Args) -> Done {
 
 async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complaint> {
     let mut end = None;
-    let (socket, request) = (config.control_socket(), Request::Collect { dry_run });
+    let (socket, request) = (config.socket.clone(), Request::Collect { dry_run });
     let asked = control::ask(&socket, &request, |reply| match reply {
         Reply::Collected(collected) => end = Some(Ok(collected)),
         reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),

@@ -29,6 +29,7 @@ mod repair;
 mod replay;
 mod resort;
 mod resume;
+mod rights;
 mod rollback;
 mod run;
 mod said;
@@ -125,15 +126,15 @@ pub fn main() -> ExitCode {
     let config = cli.config.as_deref();
     let code = match cli.verb {
         Verb::Demo(args) => demo::run(args),
-        Verb::Add(args) => with_config(config, |it| add::run(it, args)),
+        Verb::Add(args) => as_owner(config, |it| add::run(it, args)),
         Verb::Status(args) => status::run(config, args),
-        Verb::Run(args) => with_config(config, |it| run::run(it, args)),
-        Verb::Pause(args) => with_config(config, |it| pause::run(it, args)),
-        Verb::Rollback(args) => with_config(config, |it| rollback::run(it, args)),
-        Verb::Resume(args) => with_config(config, |it| resume::run(it, args)),
-        Verb::Test(args) => with_config(config, |it| test::run(it, args)),
-        Verb::Step(args) => with_config(config, |it| step::run(it, args)),
-        Verb::Label(args) => with_config(config, |it| label::run(it, args)),
+        Verb::Run(args) => as_owner(config, |it| run::run(it, args)),
+        Verb::Pause(args) => as_owner(config, |it| pause::run(it, args)),
+        Verb::Rollback(args) => as_owner(config, |it| rollback::run(it, args)),
+        Verb::Resume(args) => as_owner(config, |it| resume::run(it, args)),
+        Verb::Test(args) => as_owner(config, |it| test::run(it, args)),
+        Verb::Step(args) => as_owner(config, |it| step::run(it, args)),
+        Verb::Label(args) => as_owner(config, |it| label::run(it, args)),
         Verb::Records(args) => with_config(config, |it| records::run(it, args)),
         Verb::Export(args) => with_config(config, |it| export::run(it, args)),
         Verb::Diff(args) => with_config(config, |it| diff::run(it, args)),
@@ -142,10 +143,10 @@ pub fn main() -> ExitCode {
         Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
-        Verb::Validate(args) => with_config(config, |it| validate::run(it, args)),
-        Verb::Doctor(args) => with_config(config, |it| doctor::run(it, config, args)),
-        Verb::Gc(args) => with_config(config, |it| gc::run(it, args)),
-        Verb::MigrateStore(args) => with_config(config, |it| migrate_store::run(it, args)),
+        Verb::Validate(args) => as_owner(config, |it| validate::run(it, args)),
+        Verb::Doctor(args) => as_owner(config, |it| doctor::run(it, config, args)),
+        Verb::Gc(args) => as_owner(config, |it| gc::run(it, args)),
+        Verb::MigrateStore(args) => as_owner(config, |it| migrate_store::run(it, args)),
         Verb::Learn(args) => learn::run(args),
         Verb::Extract(args) => extract::run(args),
         Verb::Replay(args) => replay::run(args),
@@ -155,7 +156,7 @@ pub fn main() -> ExitCode {
         Verb::Forms(args) => forms::run(args),
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
-        Verb::Web(args) => with_config(config, |it| web::run(it, args)),
+        Verb::Web(args) => as_owner(config, |it| web::run(it, args)),
     };
     ExitCode::from(code)
 }
@@ -212,8 +213,22 @@ fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
     if io::stderr().is_terminal() {
         note_two_configs(path);
     }
-    let done = Config::find(path).map_err(Complaint::from).and_then(|config| verb(&config));
-    settle(done)
+    settle(usable_config(path).and_then(|config| verb(&config)))
+}
+
+/// The configuration of an installation that we may use.
+fn usable_config(path: Option<&Path>) -> Result<Config, Complaint> {
+    let config = Config::find(path)?;
+    rights::check(&config)?;
+    Ok(config)
+}
+
+/// As [`with_config`], for verbs that write into the folders or look at them with the daemon's eyes.
+fn as_owner(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
+    with_config(path, |config| {
+        rights::act_as_owner(config)?;
+        verb(config)
+    })
 }
 
 /// Says which configuration is used where two could be meant.

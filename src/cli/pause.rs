@@ -59,7 +59,7 @@ pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> Done 
 }
 
 fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Complaint> {
-    let socket = config.control_socket();
+    let socket = &config.socket;
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };

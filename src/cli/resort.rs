@@ -29,7 +29,7 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
         indexer::catch_up(&mut store, name).unwrap_or_else(|error| not_indexed(&error));
         return Ok(verdict);
     }
-    let socket = config.control_socket();
+    let socket = &config.socket;
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };

@@ -17,7 +17,7 @@ use crate::daemon::lock::StateLock;
 use crate::daemon::progress::Board;
 use crate::daemon::runner::{Ended, Order, Runner};
 use crate::daemon::scratch::Scratch;
-use crate::daemon::spawn::Spawner;
+use crate::daemon::spawn::{Spawner, THIS_PROGRAM};
 use crate::daemon::turns::Turns;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
@@ -82,7 +82,7 @@ fn runtime() -> Result<Runtime, Complaint> {
 
 async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
     let mut end = None;
-    let (socket, request) = (config.control_socket(), Request::Run { task: name.clone() });
+    let (socket, request) = (config.socket.clone(), Request::Run { task: name.clone() });
     let asked = control::ask(&socket, &request, |reply| match reply {
         Reply::Queued
         | Reply::Started { .. }
@@ -95,10 +95,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complain
         reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),
     });
     asked.await.map_err(|error| {
-        Complaint::new(
-            exit::TEMPORARY,
-            format!("the daemon does not answer at {}: {error}", config.control_socket().display()),
-        )
+        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", config.socket.display()))
     })?;
     end.unwrap_or_else(|| Err(Complaint::new(exit::TEMPORARY, "the daemon ended before the run did")))
 }
@@ -125,7 +122,7 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, Compl
     let runner = Runner {
         config: Arc::new(config.clone()),
         keeper: keeper.clone(),
-        spawner: Spawner::start(daemon_program()?).map_err(|error| failed(&error))?,
+        spawner: Spawner::start(PathBuf::from(THIS_PROGRAM)).map_err(|error| failed(&error))?,
         turns: Turns::new(config.per_host, None),
         board: Board::default(),
     };
@@ -164,12 +161,4 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, Compl
 
 fn show(line: &TraceLine) {
     out::note(format!("  {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 300)));
-}
-
-/// `pieme-daemon` stands beside `pieme`.
-pub fn daemon_program() -> Result<PathBuf, Complaint> {
-    let beside = std::env::current_exe().ok().map(|it| it.with_file_name("pieme-daemon")).filter(|it| it.exists());
-    beside.ok_or_else(|| {
-        Complaint::new(exit::CONFIG, "pieme-daemon is not beside pieme: build or install both (cargo build --release)")
-    })
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::config::Config;
+use crate::daemon::spawn::THIS_PROGRAM;
 use crate::daemon::{self, DaemonError, log};
 use crate::web;
 
@@ -17,9 +18,6 @@ The log goes to the terminal, the journal or, as JSON lines, anywhere else; RUST
 
 Example:
   pieme-daemon --config config.toml";
-
-/// This very program, even after its file was replaced by a newer version: parent and child speak the same language.
-const ITSELF: &str = "/proc/self/exe";
 
 /// Keeps the tables of the tasks in tasks/ fresh
 #[derive(Parser)]
@@ -44,7 +42,7 @@ fn run(args: Args) -> Done {
         .enable_all()
         .build()
         .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
-    runtime.block_on(daemon::run(config, PathBuf::from(ITSELF), web::open)).map_err(|error| {
+    runtime.block_on(daemon::run(config, PathBuf::from(THIS_PROGRAM), web::open)).map_err(|error| {
         let code = match &error {
             DaemonError::Lock(_) | DaemonError::Moved(_) => exit::TEMPORARY,
             DaemonError::Store(error) if error.is_passing() => exit::TEMPORARY,

@@ -18,7 +18,7 @@ use crate::show::lines::Stored;
 use crate::show::{Line, lines};
 use crate::store::StoreError;
 
-use super::{Complaint, Done, exit, out, settle, task_name};
+use super::{Complaint, Done, exit, out, settle, task_name, usable_config};
 
 const NOTES: &str = "\
 Examples:
@@ -84,7 +84,7 @@ struct Look {
 }
 
 pub fn run(path: Option<&Path>, args: Args) -> u8 {
-    let config = Config::find(path).map_err(Complaint::from);
+    let config = usable_config(path);
     if args.check {
         return check::settle(config.and_then(|config| check::check(&config, &args)));
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::taskdir::{self, Problem, Shelf};
 
+use super::rights::DaemonUser;
 use super::{Complaint, Done, exit, out, task_name};
 
 /// Check task folders: every mistake with file, line and a hint
@@ -34,12 +35,15 @@ pub fn run(config: &Config, args: Args) -> Done {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
+    let daemon = DaemonUser::of(config);
     let findings: Vec<Finding> = shelf
         .iter()
         .filter(|(name, _)| only.as_ref().is_none_or(|only| *name == only))
         .map(|(name, entry)| {
             let mut problems = entry.problem.clone().map(Problem::each).unwrap_or_default();
-            problems.extend(taskdir::check_labels(&config.tasks.join(name.as_str())));
+            let folder = config.tasks.join(name.as_str());
+            problems.extend(taskdir::check_labels(&folder));
+            problems.extend(daemon.iter().flat_map(|it| it.problems(&folder)));
             let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();
             finding(name.to_string(), problems, notes)
         })

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,6 +18,8 @@ use crate::taskdir::folder::Folder;
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 const CREDENTIALS_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
+/// Where the service has its credentials: who acts as its user (root, through `sudo pieme …`) can read them there.
+const SERVICE_CREDENTIALS: &str = "/run/credentials/pieme-daemon.service";
 const VARIABLE_PREFIX: &str = "PIEME_SECRET_";
 
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +30,25 @@ pub enum SecretError {
     File { name: String, source: FileError },
     #[error("the secret `{0}` is not UTF-8 text")]
     NotText(String),
-    #[error("the secret `{name}` is not there: put it into {} (mode 0600)", file.display())]
+    #[error("the secret `{name}` is not there: put it into {} (mode 0600){}", file.display(), then_restart())]
     Missing { name: String, file: PathBuf },
+}
+
+/// systemd copies the secrets when it starts the service.
+fn then_restart() -> &'static str {
+    if env::var_os(CREDENTIALS_VARIABLE).is_some() { ", then `sudo systemctl restart pieme-daemon`" } else { "" }
 }
 
 impl SecretError {
     /// The secret may be there: we have no descriptor or no memory left to read it.
     pub fn is_shortage(&self) -> bool {
         matches!(self, SecretError::File { source, .. } if source.is_shortage())
+    }
+
+    /// We may not look.
+    pub fn is_denied(&self) -> bool {
+        let SecretError::File { source: FileError::Io { source, .. }, .. } = self else { return false };
+        source.kind() == ErrorKind::PermissionDenied
     }
 }
 
@@ -94,18 +108,23 @@ fn lookup_in(
     if !is_name(name) {
         return Err(SecretError::Name(name.chars().take(80).collect()));
     }
-    if let Some(credentials) = variable(CREDENTIALS_VARIABLE) {
+    let of_service = || Path::new(SERVICE_CREDENTIALS).read_dir().is_ok().then(|| SERVICE_CREDENTIALS.into());
+    let credentials = variable(CREDENTIALS_VARIABLE).or_else(of_service);
+    if let Some(credentials) = &credentials {
         // systemd guards its directory itself, with modes and lists that differ from ours.
         for file in [name.to_owned(), format!("secrets_{name}")] {
-            if let Some(bytes) =
-                in_folder(Path::new(&credentials), name, |folder| folder.read(&file, MAX_SECRET_BYTES))?
+            if let Some(bytes) = in_folder(Path::new(credentials), name, |folder| folder.read(&file, MAX_SECRET_BYTES))?
             {
                 return as_text(name, bytes).map(Some);
             }
         }
     }
-    if let Some(bytes) = in_folder(secrets, name, |folder| folder.read_private(name, MAX_SECRET_BYTES))? {
-        return as_text(name, bytes).map(Some);
+    match in_folder(secrets, name, |folder| folder.read_private(name, MAX_SECRET_BYTES)) {
+        Ok(Some(bytes)) => return as_text(name, bytes).map(Some),
+        Ok(None) => {}
+        // The unit hides the folder from the service, which has copies of what was in it when it started.
+        Err(error) if credentials.is_some() && error.is_denied() => {}
+        Err(error) => return Err(error),
     }
     let upper: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();

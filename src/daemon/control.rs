@@ -118,7 +118,7 @@ impl Reply {
 
 pub type Replies = mpsc::UnboundedSender<Reply>;
 
-/// Listens until the daemon ends. Only the daemon's own user may connect.
+/// Listens until the daemon ends. The daemon's own user may connect, and the group that the socket's folder is open to.
 pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listening: Listening) -> io::Result<()> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -126,7 +126,7 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listenin
         _ => {}
     }
     let listener = UnixListener::bind(socket)?;
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(mode_beside(socket)))?;
     let mut listener = Few::new(listener, MOST_CONNECTIONS, listening);
     tokio::spawn(async move {
         loop {
@@ -141,6 +141,12 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listenin
         }
     });
     Ok(())
+}
+
+/// A folder that is closed to everybody but a group says who may connect; any other says nothing, and nobody else may.
+fn mode_beside(socket: &Path) -> u32 {
+    let folder = socket.parent().and_then(|it| it.metadata().ok()).map_or(0, |meta| meta.permissions().mode());
+    if folder & 0o017 == 0o010 { 0o660 } else { 0o600 }
 }
 
 /// One request and its replies. The connection ends with the last of them, when the client leaves, and when it neither asks nor

@@ -94,7 +94,7 @@ impl Service {
     }
 
     fn let_go(&mut self, name: &TaskName) {
-        tracing::info!(task = %name, "the folder is gone; its published rows stay");
+        tracing::info!(task = %name, "{name}: the folder is gone; its published rows stay");
         self.turn_away(name, "its folder went before its turn came");
         self.agenda.forget(name);
         self.templates.remove(name);
@@ -121,7 +121,7 @@ impl Service {
         if relabelled {
             self.run_relabelled(name.clone());
         } else if never_ran && !self.unexplained.contains_key(&name) {
-            tracing::info!(task = %name, "a new task");
+            tracing::info!(task = %name, "{name}: new task");
             self.agenda.new_task(name.clone());
         } else {
             return self.resume(&folder, known.and_then(|row| row.next_due), now).await;
@@ -154,7 +154,7 @@ impl Service {
     }
 
     fn run_relabelled(&mut self, name: TaskName) {
-        tracing::info!(task = %name, "a new template");
+        tracing::info!(task = %name, "{name}: new template");
         self.agenda.now(name, Trigger::Learned);
     }
 }

@@ -127,7 +127,7 @@ impl Runner {
         let Some(proposed) = found.mended.proposals.into_iter().next() else { return Ok(first) };
         let (run, started_at) = (RunId::new(), Utc::now());
         let name = folder.name.clone();
-        tracing::info!(%run, task = %name, "run starts, with the list that was found again");
+        tracing::debug!(%run, task = %name, "run starts, with the list that was found again");
         let start = RunStart { run, task: name.clone(), slot: None, trigger: Trigger::Learned, started_at, pid: None };
         self.keeper.ask(move |store| store.begin_run(&start)).await?;
         let renewed = TaskFolder { template: Some(TemplateText::new(&proposed.template)), ..(**folder).clone() };

@@ -157,7 +157,7 @@ impl Wait<'_> {
         }
         let Waiting { events, board, listeners } = &self.waiting;
         let listening = listeners.enter("control");
-        match control::listen(&config.control_socket(), (*events).clone(), (*board).clone(), listening) {
+        match control::listen(&config.socket, (*events).clone(), (*board).clone(), listening) {
             Ok(()) => self.listens = true,
             Err(error) => tracing::debug!("no control socket yet: {error}"),
         }

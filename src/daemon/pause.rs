@@ -29,7 +29,7 @@ impl Service {
     }
 
     async fn set_paused(&mut self, name: TaskName, paused: bool) -> Result<(), StoreError> {
-        tracing::info!(task = %name, "{}", if paused { "paused" } else { "resumed" });
+        tracing::info!(task = %name, "{name}: {}", if paused { "paused" } else { "resumed" });
         let task = name.clone();
         self.runner.keeper.ask(move |store| store.set_paused(&task, paused)).await?;
         if paused {

@@ -73,7 +73,7 @@ impl Service {
         } else if let Some(until) = self.left_alone.get(&name).filter(|until| **until > now) {
             tracing::warn!(task = %name, "not made up: it crashes again and again, and is left alone until {until}");
         } else if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
-            tracing::info!(task = %name, "makes up the run of {}", newest.0);
+            tracing::info!(task = %name, "{name}: makes up the run of {}", newest.0);
             queued = self.agenda.queue(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
         } else {
             tracing::warn!(task = %name, "the run of {} was missed and is too old to be made up", newest.0);

@@ -126,7 +126,7 @@ impl Runner {
             Begun::NotOurs => return Ok(Ended::NotOurs),
             Begun::Started => {}
         }
-        tracing::info!(%run, task = %name, "run starts");
+        tracing::debug!(%run, task = %name, "run starts");
         let mut end = self.one(&folder, run, listener.clone(), stop.clone()).await;
         let found = self.mend(&folder, run, &mut end.verdict, stop.clone()).await;
         let end = self.ended(&folder, run, end).await;
@@ -161,7 +161,9 @@ impl Runner {
     /// Writes the end down and says it.
     pub(super) async fn ended(&self, folder: &Arc<TaskFolder>, run: RunId, end: End) -> End {
         let (verdict, left_alone_until) = self.end(folder, run, end.verdict).await;
-        tracing::info!(%run, task = %folder.name, outcome = verdict.outcome.word(), cause = verdict.outcome.cause(), rows = verdict.rows, "{}", verdict.sentence);
+        // The one line that a run has in the journal, which shows messages without their fields.
+        let (task, outcome, cause) = (&folder.name, verdict.outcome.word(), verdict.outcome.cause());
+        tracing::info!(%run, %task, outcome, cause, rows = verdict.rows, "{task}: {outcome} ({cause}): {}", verdict.sentence);
         End { verdict, left_alone_until, ..end }
     }
 

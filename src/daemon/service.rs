@@ -80,7 +80,7 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     Scratch::sweep(&config);
     if !listens {
         let listening = figures.listeners.enter("control");
-        control::listen(&config.control_socket(), events.clone(), board.clone(), listening)
+        control::listen(&config.socket, events.clone(), board.clone(), listening)
             .map_err(io_error("control socket"))?;
     }
     let runner = Runner {

@@ -13,7 +13,10 @@ use crate::wire::Outlet;
 
 use super::threads::caught;
 
-/// The word that makes `pieme-daemon` a run's child.
+/// This very program, even after its file was replaced by a newer version: parent and child speak the same language.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// The word that makes the program a run's child.
 pub const RUN_CHILD: &str = "run-child";
 
 /// A run's process and the way to it, which it takes for its stdin.
@@ -28,7 +31,7 @@ pub struct Spawner {
 }
 
 impl Spawner {
-    /// `program` is `pieme-daemon` itself.
+    /// `program` is pieme itself.
     pub fn start(program: PathBuf) -> io::Result<Spawner> {
         let (orders, inbox) = mpsc::channel::<Order>();
         thread::Builder::new().name("spawner".to_owned()).spawn(move || {

@@ -172,7 +172,7 @@ fn told(config: &Config, undelivered_since: DateTime<Utc>) -> Option<Stored> {
         }
     };
     let request = Request::Tasks { undelivered_since };
-    control::ask_blocking(&config.control_socket(), &request, TASKS_PATIENCE, hear).ok()?;
+    control::ask_blocking(&config.socket, &request, TASKS_PATIENCE, hear).ok()?;
     told
 }
 
@@ -210,7 +210,7 @@ pub fn waits_for(config: &Config) -> Option<String> {
 /// Tasks whose log-in was refused, and which a running daemon does not try again.
 pub fn hold_refused(config: &Config, lines: &mut [Line]) {
     // It is made anew by each daemon.
-    let Ok(started_at) = config.control_socket().symlink_metadata().and_then(|meta| meta.modified()) else { return };
+    let Ok(started_at) = config.socket.symlink_metadata().and_then(|meta| meta.modified()) else { return };
     for line in lines.iter_mut().filter(|line| line.state == State::Login && line.hold.is_none()) {
         let folder = taskdir::read(&config.tasks.join(line.task.as_str()));
         if let (Some(last), Ok(folder)) = (&line.last_run, folder)
@@ -265,7 +265,7 @@ fn progress(config: &Config) -> (BTreeMap<TaskName, Progress>, Option<String>) {
         }
     };
     // The table is the store's; this is a courtesy that nobody waits for long.
-    let _ = control::ask_blocking(&config.control_socket(), &Request::Progress, PATIENCE, hear);
+    let _ = control::ask_blocking(&config.socket, &Request::Progress, PATIENCE, hear);
     (going, waits)
 }
 

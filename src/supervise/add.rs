@@ -170,6 +170,7 @@ fn out_of_sight(config: &Config, scratch: &Path) -> Config {
     Config {
         tasks: scratch.join("tasks"),
         store: StoreAddress::Sqlite(state.join("pieme.db")),
+        socket: state.join("control.sock"),
         state,
         ..config.clone()
     }

@@ -1,5 +1,8 @@
 //! Files of one folder, opened so that nothing in the folder can lead out of it: no symbolic link is followed, no pipe or
 //! device is waited for, nothing is read beyond its limit. Writing replaces a file in one step.
+//!
+//! A folder with the setgid bit that its group may write is shared by that group (the service and the people who use it): what
+//! is made in it can be read and written by the group, whatever the process masks out of new files.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -10,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::model::shortage;
@@ -19,6 +22,9 @@ pub const PUBLIC_FILE: Mode = Mode::from_bits_truncate(0o644);
 pub const PRIVATE_FILE: Mode = Mode::from_bits_truncate(0o600);
 pub const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
 pub const PRIVATE_FOLDER: Mode = Mode::from_bits_truncate(0o700);
+
+/// The bits of a folder that its group shares.
+const SHARED: u32 = Mode::S_ISGID.union(Mode::S_IWGRP).bits();
 
 const FOLDER_FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 const READ_FLAGS: OFlag =
@@ -86,12 +92,19 @@ pub struct Stamp {
 pub struct Folder {
     fd: OwnedFd,
     path: PathBuf,
+    /// Who shares it.
+    group: Option<u32>,
 }
 
 impl Folder {
     pub fn open(path: &Path) -> Result<Folder, FileError> {
         let fd = open(path, FOLDER_FLAGS, Mode::empty()).map_err(|errno| folder_error(path.to_owned(), errno))?;
-        Ok(Folder { fd, path: path.to_owned() })
+        Ok(Folder::new(fd, path.to_owned()))
+    }
+
+    fn new(fd: OwnedFd, path: PathBuf) -> Folder {
+        let group = fstat(&fd).ok().filter(|stat| stat.st_mode & SHARED == SHARED).map(|stat| stat.st_gid);
+        Folder { fd, path, group }
     }
 
     pub fn path(&self) -> &Path {
@@ -102,7 +115,7 @@ impl Folder {
     pub fn inner(&self, name: &str) -> Result<Option<Folder>, FileError> {
         let path = self.path.join(name);
         match openat(&self.fd, name, FOLDER_FLAGS, Mode::empty()) {
-            Ok(fd) => Ok(Some(Folder { fd, path })),
+            Ok(fd) => Ok(Some(Folder::new(fd, path))),
             Err(Errno::ENOENT) => Ok(None),
             Err(errno) => Err(folder_error(path, errno)),
         }
@@ -110,11 +123,25 @@ impl Folder {
 
     /// A folder inside this one, made if it is not there.
     pub fn make(&self, name: &str, mode: Mode) -> Result<Folder, FileError> {
-        match mkdirat(&self.fd, name, mode) {
-            Ok(()) | Err(Errno::EEXIST) => {}
+        let is_new = match mkdirat(&self.fd, name, mode) {
+            Ok(()) => true,
+            Err(Errno::EEXIST) => false,
             Err(errno) => return Err(self.io(name, errno.into())),
+        };
+        let made = self.inner(name)?.ok_or_else(|| self.io(name, Errno::ENOENT.into()))?;
+        match self.for_group(mode) {
+            Some(mode) if is_new => {
+                let mode = mode | Mode::S_ISGID;
+                fchmod(&made.fd, mode).map_err(|errno| self.io(name, errno.into()))?;
+                Ok(Folder { group: self.group, ..made })
+            }
+            _ => Ok(made),
         }
-        self.inner(name)?.ok_or_else(|| self.io(name, Errno::ENOENT.into()))
+    }
+
+    /// The mode of what is made in a shared folder: the group may do what its owner may.
+    fn for_group(&self, mode: Mode) -> Option<Mode> {
+        self.group.map(|_| mode | Mode::from_bits_truncate((mode & Mode::S_IRWXU).bits() >> 3))
     }
 
     /// A file's bytes; `None` when there is no such file.
@@ -123,13 +150,15 @@ impl Folder {
         self.read_all(file, name, cap).map(Some)
     }
 
-    /// As `read`, for a file that nobody but its owner may read or write, the owner being us or root.
+    /// As `read`, for a file that nobody but its owner may read or write, the owner being us or root; in a shared folder, for
+    /// one that nobody but the group may.
     pub fn read_private(&self, name: &str, cap: u64) -> Result<Option<Vec<u8>>, FileError> {
         let Some((file, stat)) = self.open_file(name)? else { return Ok(None) };
-        if stat.st_mode & 0o077 != 0 {
+        let is_shared = self.group == Some(stat.st_gid);
+        if stat.st_mode & if is_shared { 0o007 } else { 0o077 } != 0 {
             return Err(self.refused(name, "others may read or write this file; its mode must be 0600"));
         }
-        if stat.st_uid != 0 && stat.st_uid != nix::unistd::geteuid().as_raw() {
+        if !is_shared && stat.st_uid != 0 && stat.st_uid != nix::unistd::geteuid().as_raw() {
             return Err(self.refused(name, "this file belongs to somebody else"));
         }
         self.read_all(file, name, cap).map(Some)
@@ -160,6 +189,7 @@ impl Folder {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let existing = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok().filter(is_file);
         let kept = existing.filter(|_| mode != PRIVATE_FILE).map(|stat| stat.st_mode & 0o777);
+        let kept = self.for_group(mode).map(|mode| mode.bits() | kept.unwrap_or_default()).or(kept);
         let temporary = format!(".{name}.{}.{}.new", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
         let written = self.write_new(&temporary, bytes, mode, kept).and_then(|()| {
             renameat(&self.fd, temporary.as_str(), &self.fd, name).map_err(|errno| self.io(name, errno.into()))

@@ -226,7 +226,7 @@ fn a_second_daemon_on_the_same_state_is_refused() {
 fn a_program_that_was_replaced_still_runs_its_tasks() {
     let mut stage = Stage::new();
     let program = stage.path("pieme-daemon");
-    fs::copy(env!("CARGO_BIN_EXE_pieme-daemon"), &program).expect("a copy");
+    fs::copy(env!("CARGO_BIN_EXE_pieme"), &program).expect("a copy");
     stage.start_program(&program, &[]);
     fs::remove_file(&program).expect("an upgrade removes the old file");
     stage.drop_folder(SHOP);

@@ -151,7 +151,7 @@ fn daemon_of_somebody(stage: &Stage) -> PathBuf {
     }
     let user = 600_000 + std::process::id() % 100_000;
     let copy = stage.path("pieme-daemon");
-    fs::copy(program, &copy).expect("the program can be copied");
+    fs::copy(env!("CARGO_BIN_EXE_pieme"), &copy).expect("the program can be copied");
     let drop_rights = format!("setpriv --reuid={user} --regid={user} --clear-groups");
     stage.write("daemon.sh", &format!("#!/bin/sh\nexec {drop_rights} '{}' \"$@\"\n", copy.display()));
     fs::set_permissions(stage.path("daemon.sh"), fs::Permissions::from_mode(0o755)).expect("a file of ours");

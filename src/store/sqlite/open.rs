@@ -8,7 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, OpenFlags};
+use url::Url;
 
 use super::{Keep, Owings, Sqlite, StoreError, entry, schema, stored};
 
@@ -75,7 +77,10 @@ impl Sqlite {
         if !exists(path)? {
             return Err(StoreError::Missing(path.into()));
         }
-        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let connection = match at_rest(path) {
+            Some(unchanging) => connect(&unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?,
+            None => connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+        };
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
         Ok(Sqlite::with(connection, None))
@@ -143,6 +148,18 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
         }
         Err(source) => Err(io_error(path, source)),
     }
+}
+
+/// How a database is opened whose log is gone with its daemon, by somebody who cannot make one: SQLite reads a database with a
+/// log only where the log's index is there or can be made. None where that is so.
+fn at_rest(path: &Path) -> Option<PathBuf> {
+    let can_make = access(folder_of(path), AccessFlags::W_OK).is_ok();
+    if can_make || beside(path, "-wal").exists() {
+        return None;
+    }
+    let mut address = Url::from_file_path(std::path::absolute(path).ok()?).ok()?;
+    address.set_query(Some("immutable=1"));
+    Some(PathBuf::from(String::from(address)))
 }
 
 /// Makes the database under another name first: under its own there is never an empty or half-made one.

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Makes the Debian packages pieme and pieme-dbgsym in target/debian (or OUT). Needs cargo-deb, which it installs into
+# target/tools, and dpkg-dev.
+#   packaging/deb.sh [--profile dev|release] [--version VERSION] [--out OUT]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+profile=release version=() out=target/debian
+while [ $# -gt 0 ]; do
+  case $1 in
+    --profile) profile=$2 ;;
+    --version) version=(--deb-version "$2") ;;
+    --out) out=$2 ;;
+    *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
+  esac
+  shift 2
+done
+
+tools=target/tools/bin
+[ -x "$tools/cargo-deb" ] || cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
+
+cargo build --quiet --profile "$profile" --bins
+folder=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
+
+made=target/package
+rm -rf "$made"
+mkdir -p "$made/completions" "$out"
+ln -s pieme "$made/pieme-daemon"
+packaging/config.sh >"$made/config.toml"
+"$folder/pieme" manual "$made/man1"
+mkdir "$made/man8" && mv "$made"/man1/*.8 "$made/man8/"
+"$folder/pieme" completions bash >"$made/completions/pieme.bash"
+"$folder/pieme" completions zsh >"$made/completions/_pieme"
+"$folder/pieme" completions fish >"$made/completions/pieme.fish"
+
+# For tests the program as it is built for them, packed quickly and without a package of debug symbols.
+how=(--dbgsym)
+[ "$profile" = dev ] && how=(--fast)
+"$tools/cargo-deb" --no-build --profile "$profile" "${how[@]}" "${version[@]}" --output "$out/"
+ls -l "$out"

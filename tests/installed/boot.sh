@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Boots a Debian with a real systemd in a container without a network, and installs pieme in it: tests/installed/boot.sh FOLDER.
+# FOLDER has the packages (pieme_*.deb, before.deb); what was typed and seen inside is printed and stays in FOLDER/transcript.
+# Needs root, systemd-container and mmdebstrap.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+folder=$1 root=target/root/bookworm
+
+tests/installed/root.sh "$root"
+cp -r README.md tasks tests/installed/inside.sh "$folder/"
+chmod -R a+rX "$folder"
+rm -f "$folder/code" "$folder/transcript"
+# What pieme seals its runs with must pass nspawn's own filter, and so must a Chromium's namespaces.
+timeout 400 systemd-nspawn --quiet --directory="$root" --volatile=overlay --boot --private-network --register=no --keep-unit \
+  --console=pipe --bind="$folder:/out" \
+  --system-call-filter="landlock_create_ruleset landlock_add_rule landlock_restrict_self seccomp" \
+  </dev/null >"$folder/boot.log" 2>&1 || true
+cat "$folder/transcript" 2>/dev/null || tail -n 20 "$folder/boot.log"
+exit "$(cat "$folder/code" 2>/dev/null || echo 124)"
