@@ -28,6 +28,7 @@ mod json;
 mod killed;
 mod limits;
 mod manners;
+mod manual;
 mod migrate_store;
 mod monitor;
 mod moved;
