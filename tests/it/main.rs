@@ -31,6 +31,7 @@ mod manners;
 mod manual;
 mod migrate_store;
 mod monitor;
+mod monitoring;
 mod moved;
 mod promises;
 mod redesign;
