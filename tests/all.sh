@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium npm:npm)
+needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium npm:npm
+  man:man-db zsh:zsh fish:fish promtool:prometheus)
 install() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)

@@ -22,6 +22,7 @@ use super::{Complaint, Done, exit, log, out, reader, records, task_name};
 
 Records are told apart by `data.key` of task.toml; docs/history.md has the rules.")]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// The change that this run has made, by its id or the beginning of it
     #[arg(long, value_name = "ID", conflicts_with = "since")]

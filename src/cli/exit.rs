@@ -12,6 +12,28 @@ pub const CONFIG: u8 = 78;
 pub const TIME_LIMIT: u8 = 124;
 pub const KILLED: u8 = 137;
 
+/// What each code means, for the manual. `pieme --help` has the same in one sentence.
+pub const MEANINGS: &[(u8, &str)] = &[
+    (DONE, "The command did what it was asked to do."),
+    (FAILED, "It finished without the wanted result, for example a run that was not published."),
+    (USAGE, "The command line is wrong, or it names a task or a file that does not exist."),
+    (NEEDS_PERSON, "A person must look: type pieme label TASK."),
+    (TEMPORARY, "A temporary failure, for example of the network; try again later."),
+    (REFUSED, "The site refused the log-in or blocked the robot."),
+    (CONFIG, "A file of the configuration or of the task is wrong."),
+    (TIME_LIMIT, "The run reached its time limit."),
+    (KILLED, "The run was killed, or reached its memory limit."),
+];
+
+/// The codes of `pieme-daemon`.
+pub const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
+    (DONE, "It was asked to stop, and did."),
+    (FAILED, "It could not start, or could not go on; the last line of the log says why."),
+    (USAGE, "The command line is wrong."),
+    (TEMPORARY, "Another daemon holds the state folder, the folder was moved away, or the store is not reachable."),
+    (CONFIG, "The configuration is wrong."),
+];
+
 pub fn of(verdict: &Verdict) -> u8 {
     match verdict.outcome {
         Outcome::Published(_) if verdict.provisional => NEEDS_PERSON,

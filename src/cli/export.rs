@@ -24,6 +24,7 @@ use place::{Place, Target};
     after_help = "Examples:\n  pieme export hotels > hotels.csv\n  pieme export hotels -o hotels.parquet\n  pieme export hotels flats --format jsonl | jq ._task\n  pieme export hotels flats -o backup/ --format csv   one file a task, in a folder that is there\n  pieme export hotels -o hotels.db                    a plain table in an SQLite file\n  pieme export hotels -o /srv/www/hotels.atom         what changed lately, for feed readers\n\nA file gets its name when it is whole; until then one that is there stays."
 )]
 pub struct Args {
+    /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
     /// csv, json, jsonl, parquet, sqlite, rss or atom; default: what the file's name ends in, else csv

@@ -22,7 +22,9 @@ use super::{Complaint, Done, exit, out, reader, task_name};
 
 KEY is the text of the columns that `data.key` names, in their order, or a part of it.")]
 pub struct Args {
+    /// The name of the task
     task: String,
+    /// Only the record with this key
     #[arg(value_name = "KEY")]
     key: Vec<String>,
     /// What this column of the record said, and from when on; without KEY: what the numbers of all rows were like, run by run

@@ -25,6 +25,7 @@ use super::{Complaint, Done, exit, nothing_of, out, reader, task_name};
 Each line begins with the seconds since the run's start: a wait is the time between two lines.
 Kept are the pages of the last good run and of the last ones that were not published, with the page that a run failed on.")]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// How many runs
     #[arg(long, default_value_t = 3, value_name = "N")]

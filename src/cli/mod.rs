@@ -3,6 +3,7 @@
 mod add;
 mod alert;
 mod candidates;
+mod completions;
 mod curl2robot;
 pub mod demo;
 mod diff;
@@ -20,6 +21,7 @@ mod history;
 mod label;
 mod learn;
 mod log;
+mod manual;
 mod migrate_store;
 mod out;
 mod pager;
@@ -46,7 +48,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
@@ -65,7 +67,7 @@ Examples:
   pieme learn page.html            the lists on a saved page, as pieme would learn them
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
-  pieme export hotels -o h.parquet the same for other programs
+  pieme export hotels -o h.csv     the same for other programs
   pieme diff hotels                what the last change has changed
   pieme search halifax bar*        words in all published rows
   pieme alert test hotels          try where its alerts go
@@ -118,6 +120,11 @@ enum Verb {
     Curl2robot(curl2robot::Args),
     Har2robot(har2robot::Args),
     Web(web::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    TaskNames(completions::TaskNamesArgs),
+    #[command(hide = true)]
+    Manual(manual::Args),
 }
 
 /// The `pieme` program.
@@ -157,6 +164,9 @@ pub fn main() -> ExitCode {
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
         Verb::Web(args) => as_owner(config, |it| web::run(it, args)),
+        Verb::Completions(args) => settle(completions::run(Cli::command(), &args)),
+        Verb::TaskNames(completions::TaskNamesArgs {}) => completions::task_names(config),
+        Verb::Manual(args) => settle(manual::run(Cli::command(), &args)),
     };
     ExitCode::from(code)
 }
@@ -267,11 +277,17 @@ fn nothing_of(config: &Config, name: &TaskName, sentence: String) -> Complaint {
     }
 }
 
-fn no_such_task(config: &Config, name: &TaskName) -> String {
+/// The names of the folders in tasks/, in no order.
+fn task_names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(&config.tasks)
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
         .unwrap_or_default();
     names.retain(|it| TaskName::new(it).is_ok());
+    names
+}
+
+fn no_such_task(config: &Config, name: &TaskName) -> String {
+    let mut names = task_names(config);
     names.sort_by_key(|it| strsim::damerau_levenshtein(it, name.as_str()));
     let near = match names.first() {
         Some(nearest) if strsim::damerau_levenshtein(nearest, name.as_str()) <= 3 => {

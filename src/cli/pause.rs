@@ -16,6 +16,7 @@ use super::{Complaint, Done, exit, out, refusal, task_name};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
 pub struct Args {
+    /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
     /// Print one JSON document

@@ -12,6 +12,7 @@ use super::{Done, exit, nothing_of, out, reader, task_name};
     after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --values           95.00 EUR for “ab 95,00 €”; ? before a text without a value, and below why\n  pieme records hotels --json | jq '.values[].price'"
 )]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// Print one JSON document
     #[arg(long)]

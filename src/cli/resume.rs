@@ -8,6 +8,7 @@ use super::{Done, pause};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme resume hotels\n  pieme resume hotels flats --json")]
 pub struct Args {
+    /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
     /// Print one JSON document

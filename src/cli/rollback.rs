@@ -13,6 +13,7 @@ use super::{Complaint, Done, exit, out, run, task_folder, task_name};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme rollback hotels\n  pieme rollback hotels --json")]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// Print one JSON document
     #[arg(long)]

@@ -33,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme run hotels\n  pieme run hotels --json && echo published")]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// Print the verdict as one JSON document
     #[arg(long)]

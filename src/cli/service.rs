@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::config::Config;
 use crate::daemon::spawn::THIS_PROGRAM;
@@ -26,6 +26,11 @@ struct Args {
     /// The configuration; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+/// The command line, for the manual.
+pub(super) fn command() -> clap::Command {
+    Args::command()
 }
 
 pub fn main() -> ExitCode {

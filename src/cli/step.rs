@@ -33,6 +33,7 @@ Examples:
   pieme step hotels --json | jq .page.url   all steps, a line of JSON each
   pieme step hotels --json --until 4")]
 pub struct Args {
+    /// The name of the task
     task: String,
     /// Do the steps before this one without asking
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,6 +1,7 @@
 //! What the daemon counts, and how it stands: for Prometheus, in its text format and in base units.
 //!
-//! Counters are of all tasks together, by outcome and cause, which are closed sets. Of a task there are four gauges, written
+//! Counters are of all tasks together, by outcome and cause, which are closed sets: each is there from the start, with 0, so
+//! that the first crash is an increase. Of a task there are five gauges, written
 //! straight out of the store when somebody asks: ten thousand tasks cost nothing between two scrapes, and no task that is
 //! gone leaves a series behind.
 
@@ -33,6 +34,7 @@ pub struct Figures {
     alerts_failed: AtomicU64,
     queued: AtomicUsize,
     running: AtomicUsize,
+    started_at: DateTime<Utc>,
     /// When the loop last turned.
     turned_at: Mutex<Instant>,
     /// Who takes connections, and who cannot.
@@ -49,12 +51,13 @@ struct Durations {
 impl Default for Figures {
     fn default() -> Figures {
         Figures {
-            runs: Mutex::default(),
+            runs: Mutex::new(Outcome::all().map(|it| ((it.word(), it.cause()), 0)).collect()),
             durations: Mutex::default(),
             alerts_sent: AtomicU64::new(0),
             alerts_failed: AtomicU64::new(0),
             queued: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
+            started_at: Utc::now(),
             turned_at: Mutex::new(Instant::now()),
             listeners: Listeners::default(),
         }
@@ -90,6 +93,8 @@ impl Figures {
     /// Everything that is counted here.
     pub fn print(&self, out: &mut Page) {
         out.gauge("pieme_build_info", "The version that runs.", [(version(), 1.0)]);
+        let started = [(String::new(), seconds_of(self.started_at))];
+        out.gauge("pieme_start_time_seconds", "When the daemon started, in seconds of the epoch.", started);
         let runs = lock(&self.runs).clone();
         let labels = |(outcome, cause): &(&str, &str)| format!("outcome=\"{outcome}\",cause=\"{cause}\"");
         let runs = runs.iter().map(|(words, count)| (labels(words), *count as f64));
@@ -131,7 +136,11 @@ fn version() -> String {
     format!("version=\"{}\"", env!("CARGO_PKG_VERSION"))
 }
 
-/// How every task stands: one line for its state, three for its numbers.
+fn seconds_of(time: DateTime<Utc>) -> f64 {
+    time.timestamp_millis() as f64 / 1_000.0
+}
+
+/// How every task stands: one line for its state, four for its numbers.
 pub fn print_tasks(out: &mut Page, tasks: &Path, rows: &[TaskRow], now: DateTime<Utc>) {
     let there = || rows.iter().filter(|row| !row.removed);
     // Task names and states are letters, digits, `.`, `_` and `-`: nothing to be escaped.
@@ -149,8 +158,10 @@ pub fn print_tasks(out: &mut Page, tasks: &Path, rows: &[TaskRow], now: DateTime
     out.gauge("pieme_task_state", "1 for the state that a task is in.", states);
     let rows_of = there().filter_map(|row| Some((named(row), row.published_rows? as f64)));
     out.gauge("pieme_task_rows", "Rows that are published.", rows_of);
-    let last_ok = there().filter_map(|row| Some((named(row), row.last_ok?.timestamp_millis() as f64 / 1_000.0)));
+    let last_ok = there().filter_map(|row| Some((named(row), seconds_of(row.last_ok?))));
     out.gauge("pieme_task_last_success_timestamp_seconds", "When a run was last published.", last_ok);
+    let failures = there().map(|row| (named(row), f64::from(row.fails_in_a_row)));
+    out.gauge("pieme_task_consecutive_failures", "Runs in a row that were not published.", failures);
     let likeness = |row: &TaskRow| row.last_run.as_ref()?.verdict.similarity;
     let similarity = there().filter_map(|row| Some((named(row), likeness(row)?)));
     out.gauge("pieme_task_similarity_ratio", "How like its template the last page was.", similarity);
@@ -221,6 +232,7 @@ mod tests {
         for line in [
             "pieme_runs_total{outcome=\"published\",cause=\"changed\"} 1\n",
             "pieme_runs_total{outcome=\"failed\",cause=\"timeout\"} 2\n",
+            "pieme_runs_total{outcome=\"failed\",cause=\"crash\"} 0\n",
             "pieme_run_duration_seconds_bucket{le=\"0.1\"} 1\n",
             "pieme_run_duration_seconds_bucket{le=\"5\"} 2\n",
             "pieme_run_duration_seconds_bucket{le=\"600\"} 2\n",

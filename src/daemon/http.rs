@@ -24,6 +24,7 @@ use crate::store::{Store, StoreError};
 
 use super::connections::Few;
 use super::figures::{Figures, Page, print_tasks};
+use super::host_metrics::HostMetrics;
 use super::keeper::Keeper;
 use super::threads::blocking;
 
@@ -95,7 +96,7 @@ struct Wanted {
 async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
     let mut page = Page::default();
     desk.figures.print(&mut page);
-    let address = desk.config.store.clone();
+    let (address, state) = (desk.config.store.clone(), desk.config.state.clone());
     let with_tasks = wanted.tasks != Some(0);
     // A reader of its own: the store's one thread goes on meanwhile.
     let read = blocking(move || {
@@ -103,9 +104,16 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
         let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
         Ok::<_, StoreError>((tasks, store.letters_waiting()?, store.file_bytes()))
     });
-    match read.await {
+    let (read, host, store) =
+        tokio::join!(read, blocking(move || HostMetrics::measure(&state)), desk.store_takes_writes());
+    let one = |value: u64| [(String::new(), value as f64)];
+    page.gauge("pieme_store_up", "1 when the store takes a write, 0 when it does not.", one(u64::from(store.is_ok())));
+    match host {
+        Ok(host) => host.print(&mut page),
+        Err(error) => tracing::warn!("the figures of this machine are left out: {error}"),
+    }
+    match read {
         Ok(Ok((tasks, waiting, size))) => {
-            let one = |value: u64| [(String::new(), value as f64)];
             page.gauge("pieme_alerts_waiting", "Alerts that are to be delivered.", one(waiting));
             // How large a server's database is, the server says.
             if let Some((file, log)) = size {

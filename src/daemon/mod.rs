@@ -17,6 +17,7 @@ mod figures;
 mod fleet;
 pub mod folders;
 pub mod gc;
+mod host_metrics;
 pub mod indexer;
 pub mod http;
 pub mod keeper;

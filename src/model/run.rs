@@ -157,6 +157,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome with every cause.
+    pub fn all() -> impl Iterator<Item = Outcome> {
+        let published = Publication::ALL.iter().map(|&cause| Outcome::Published(cause));
+        published
+            .chain(Quarantine::ALL.iter().map(|&cause| Outcome::Quarantined(cause)))
+            .chain(Emptiness::ALL.iter().map(|&cause| Outcome::Empty(cause)))
+            .chain(Failure::ALL.iter().map(|&cause| Outcome::Failed(cause)))
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Published(_) => "published",
@@ -261,13 +270,7 @@ mod tests {
 
     #[test]
     fn every_outcome_survives_its_words() {
-        let all = Publication::ALL
-            .iter()
-            .map(|&c| Outcome::Published(c))
-            .chain(Quarantine::ALL.iter().map(|&c| Outcome::Quarantined(c)))
-            .chain(Emptiness::ALL.iter().map(|&c| Outcome::Empty(c)))
-            .chain(Failure::ALL.iter().map(|&c| Outcome::Failed(c)));
-        for outcome in all {
+        for outcome in Outcome::all() {
             assert_eq!(Outcome::from_words(outcome.word(), outcome.cause()), Some(outcome));
             let json = serde_json::to_string(&outcome).expect("an outcome is plain data");
             assert_eq!(serde_json::from_str::<Outcome>(&json).expect("its own JSON"), outcome, "{json}");

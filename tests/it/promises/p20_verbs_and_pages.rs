@@ -68,6 +68,7 @@ const ELSEWHERE: &[&str] = &[
     "curl2robot",
     "har2robot",
     "web",
+    "completions",
     "help",
 ];
 

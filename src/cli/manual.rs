@@ -1,0 +1,57 @@
+//! `pieme manual`: the manual pages, made of the command line itself. For packages; `pieme --help` does not list it.
+
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+
+use super::{Complaint, Done, exit, out, service};
+
+/// Write the manual pages: pieme.1, a page for each verb, pieme-daemon.8
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  pieme manual target/man && man -l target/man/pieme-status.1")]
+pub struct Args {
+    /// Where they go; made if missing
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+}
+
+pub fn run(pieme: Command, args: &Args) -> Done {
+    let failed = |path: &Path, error: std::io::Error| {
+        Complaint::new(exit::FAILED, format!("{} was not written: {error}", path.display()))
+    };
+    fs::create_dir_all(&args.dir).map_err(|error| failed(&args.dir, error))?;
+    let pages = pages(pieme);
+    for (name, text) in &pages {
+        let path = args.dir.join(name);
+        fs::write(&path, text).map_err(|error| failed(&path, error))?;
+    }
+    out::say(format!("{} pages in {}", pages.len(), args.dir.display()));
+    Ok(exit::DONE)
+}
+
+/// File names and contents of all pages.
+fn pages(pieme: Command) -> Vec<(String, String)> {
+    let mut pieme = pieme.disable_help_subcommand(true);
+    pieme.build();
+    let mut daemon = service::command();
+    daemon.build();
+    let mut pages =
+        vec![(file_name(&pieme, 1), page::of_program(&pieme)), (file_name(&daemon, 8), page::of_daemon(&daemon))];
+    verbs_of(&pieme, &mut pages);
+    pages
+}
+
+/// The pages of a command's verbs, and of theirs.
+fn verbs_of(command: &Command, pages: &mut Vec<(String, String)>) {
+    for verb in page::visible_verbs(command) {
+        pages.push((file_name(verb, 1), page::of_verb(verb, command)));
+        verbs_of(verb, pages);
+    }
+}
+
+fn file_name(command: &Command, section: u8) -> String {
+    format!("{}.{section}", page::name_of(command))
+}
