@@ -14,6 +14,7 @@ use crate::model::{PastRun, TaskName};
 use crate::store::{Outgoing, Store, StoreError, TaskRow, Told, Watched, Which};
 use crate::taskdir::Change;
 
+use super::chores::ChoreGuard;
 use super::overtime::must_end_by;
 use super::service::Service;
 
@@ -26,9 +27,22 @@ const FEW: usize = 20;
 impl Service {
     /// Looks at how tasks stand, beside everything else, and has told what is worth it.
     pub(super) fn look_for_news(&self, which: Which) {
+        tokio::spawn(self.evaluate(which));
+    }
+
+    /// Evaluates the alert rules of tasks that should have started. `chore` is held until that is done.
+    pub(super) fn look_for_overdue(&self, chore: ChoreGuard) {
+        let evaluated = self.evaluate(Which::DueBefore(Utc::now()));
+        tokio::spawn(async move {
+            let _until_done = chore;
+            evaluated.await;
+        });
+    }
+
+    fn evaluate(&self, which: Which) -> impl Future<Output = ()> + use<> {
         let (keeper, courier, config) = (self.runner.keeper.clone(), self.courier.clone(), Arc::clone(&self.config));
         let since = self.started_at;
-        tokio::spawn(async move {
+        async move {
             match keeper.ask(move |store| look(store, (&config.alert, &config.tasks), &which, since, Utc::now())).await
             {
                 Ok(0) => {}
@@ -36,7 +50,7 @@ impl Service {
                 // It is looked at again with the next run, and every half minute.
                 Err(error) => tracing::error!("it could not be found out what there is to tell: {error}"),
             }
-        });
+        }
     }
 
     /// Takes in what changed folders want to be told; a broken one wants what it wanted before.

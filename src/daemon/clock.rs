@@ -1,22 +1,27 @@
-//! The clock that ticks: one job of tokio-cron-scheduler, every second.
+//! The clock: tokio-cron-scheduler with one job that ticks every second, and one for each fixed chore, all in UTC.
 //!
-//! It only ticks. What is due when is computed and kept by us: the scheduler itself is an hour off after a change to
-//! daylight saving, and falls silent when the clock is set back (safety.md findings 1 and 2), so the loop winds it up again
-//! when it hears no tick for [`SILENCE`].
+//! When a task is due is computed and kept by us: the scheduler is an hour off after a change to daylight saving, and falls
+//! silent when the clock is set back (safety.md findings 1 and 2). The event loop replaces it, with all its jobs, when no
+//! tick has come for [`SILENCE`].
+//!
+//! All jobs are cron jobs. A repeated job of this crate stops for ever once it is late by more than its period (its issue
+//! 113: after the runtime had stood still for 6 s a job of 2 s ran once more and never again), and takes whole seconds only.
 
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_cron_scheduler::{Job, JobScheduler, JobSchedulerError};
 
 use super::Event;
+use super::chores::{COLLECT_FIRST, Chore, ChoreSender};
 
 const EVERY_SECOND: &str = "* * * * * *";
-/// The default of 200 loses fires (crates.md).
-const CHANNEL_SIZE: usize = 32_768;
-/// Without a tick for this long the clock is wound up again.
+/// Each job that is due in the same half second takes a place; the default of 200 lost fires with 10,000 jobs. Six jobs fill
+/// 1,024 places in more than a minute. 32,768 took 23 MB, which a scheduler does not give back when it is shut down.
+const CHANNEL_SIZE: usize = 1_024;
+/// Without a tick for this long the scheduler is replaced.
 pub const SILENCE: Duration = Duration::from_secs(3);
 /// Wall clock and monotonic clock may drift apart by this much between two ticks before it counts as a jump.
 const JUMP: TimeDelta = TimeDelta::seconds(2);
@@ -31,35 +36,63 @@ pub fn is_plausible(now: DateTime<Utc>) -> bool {
 
 pub struct Clock {
     scheduler: JobScheduler,
-    events: mpsc::Sender<Event>,
+    jobs: Jobs,
 }
 
 impl Clock {
-    pub async fn start(events: mpsc::Sender<Event>) -> Result<Clock, JobSchedulerError> {
-        let scheduler = wind_up(events.clone()).await?;
-        Ok(Clock { scheduler, events })
+    /// `is_watched`: hints come from the task folders, so that they need no look every other second.
+    pub async fn start(events: mpsc::Sender<Event>, is_watched: bool) -> Result<Clock, JobSchedulerError> {
+        let chores = ChoreSender::new(events.clone());
+        let jobs = Jobs { events, chores, is_watched, last_tick: watch::Sender::new(Instant::now()) };
+        Ok(Clock { scheduler: jobs.start().await?, jobs })
     }
 
+    /// How long ago the last tick was, whether or not the loop has seen it: a loop that was busy does not count as a silent
+    /// clock.
+    pub fn silent_for(&self) -> Duration {
+        self.jobs.last_tick.borrow().elapsed()
+    }
+
+    /// A new scheduler with all jobs. A daily chore that the old one may have dropped is made up by the first one of the new.
     pub async fn restart(&mut self) -> Result<(), JobSchedulerError> {
+        // Tried again after another silence, not with every event.
+        self.jobs.last_tick.send_replace(Instant::now());
         // An old scheduler that cannot even be stopped is left behind; its ticks would do no harm.
         let _ = self.scheduler.shutdown().await;
-        self.scheduler = wind_up(self.events.clone()).await?;
+        self.scheduler = self.jobs.start().await?;
         Ok(())
     }
 }
 
-async fn wind_up(events: mpsc::Sender<Event>) -> Result<JobScheduler, JobSchedulerError> {
-    let scheduler = JobScheduler::new_with_channel_size(CHANNEL_SIZE).await?;
-    let tick = Job::new_async(EVERY_SECOND, move |_, _| {
-        let events = events.clone();
-        Box::pin(async move {
+/// What the jobs of a scheduler have in hand; outlives a scheduler.
+struct Jobs {
+    events: mpsc::Sender<Event>,
+    chores: ChoreSender,
+    is_watched: bool,
+    last_tick: watch::Sender<Instant>,
+}
+
+impl Jobs {
+    async fn start(&self) -> Result<JobScheduler, JobSchedulerError> {
+        let scheduler = JobScheduler::new_with_channel_size(CHANNEL_SIZE).await?;
+        let (events, last_tick) = (self.events.clone(), self.last_tick.clone());
+        let tick = move || {
+            last_tick.send_replace(Instant::now());
             // A full inbox means that the loop is behind: one tick more would not help.
             let _ = events.try_send(Event::Tick);
-        })
-    })?;
-    scheduler.add(tick).await?;
-    scheduler.start().await?;
-    Ok(scheduler)
+        };
+        // One after the other: added at once, jobs were lost.
+        scheduler.add(Job::new_tz(EVERY_SECOND, Utc, move |_, _| tick())?).await?;
+        for chore in Chore::ALL {
+            let chores = self.chores.clone();
+            let job = Job::new_tz(chore.cron(self.is_watched), Utc, move |_, _| chores.fire(chore))?;
+            scheduler.add(job).await?;
+        }
+        let chores = self.chores.clone();
+        scheduler.add(Job::new_one_shot(COLLECT_FIRST, move |_, _| chores.fire(Chore::Collect))?).await?;
+        scheduler.start().await?;
+        Ok(scheduler)
+    }
 }
 
 /// Notices that the wall clock was set: it and the monotonic clock disagree about how much time has passed.
@@ -85,6 +118,31 @@ impl JumpWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The next rescan, with how many ticks came before it.
+    async fn next_rescan(inbox: &mut mpsc::Receiver<Event>) -> usize {
+        let mut ticks = 0;
+        for _ in 0..100 {
+            match tokio::time::timeout(Duration::from_secs(30), inbox.recv()).await.expect("the clock ticks") {
+                Some(Event::Tick) => ticks += 1,
+                Some(Event::Chore(Chore::Rescan, _)) => return ticks,
+                Some(_) => {}
+                None => panic!("the clock has hung up"),
+            }
+        }
+        panic!("{ticks} ticks and no rescan");
+    }
+
+    #[tokio::test]
+    async fn a_scheduler_that_is_replaced_brings_its_ticks_and_its_chores_back() {
+        let (events, mut inbox) = mpsc::channel(64);
+        let mut clock = Clock::start(events, false).await.expect("a scheduler");
+        next_rescan(&mut inbox).await;
+        clock.restart().await.expect("another scheduler");
+        let ticks = next_rescan(&mut inbox).await + next_rescan(&mut inbox).await;
+        assert!(ticks > 0, "two seconds between two rescans of a folder that is not watched, and no tick");
+        assert!(clock.silent_for() < SILENCE, "{:?}", clock.silent_for());
+    }
 
     #[test]
     fn a_clock_that_is_set_is_noticed_and_a_slow_tick_is_not() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use chrono::Utc;
 use siphasher::sip::SipHasher13;
-use tokio::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::config::Config;
 use crate::model::{StoreAddress, TaskName};
@@ -69,6 +70,25 @@ impl Fleet {
         self.sharer.ask(sync).await
     }
 
+    /// Has the lease renewed for as long as the loop lives.
+    ///
+    /// This is no job of the scheduler, which goes by the wall clock. When the clock is set back the scheduler is silent for
+    /// [`super::clock::SILENCE`], which is longer than the shortest lease. Its repeated jobs take whole seconds only, and stop
+    /// for ever when they are late once (`clock.rs`). This timer is steady, and waits for room in the inbox, where a chore
+    /// would be dropped.
+    pub fn keep_renewing(&self, events: mpsc::Sender<Event>) {
+        let mut rounds = interval(self.every);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        tokio::spawn(async move {
+            loop {
+                rounds.tick().await;
+                if events.send(Event::FleetRound).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
     /// Goes, and leaves the tasks to the others.
     pub async fn leave(&self) {
         let left = self.keeper.ask(|store| store.leave());
@@ -106,20 +126,12 @@ pub(super) struct Share {
     /// Tasks whose folders were deleted, here or elsewhere.
     removed: BTreeSet<TaskName>,
     folders: (i64, i64),
-    look_at: Instant,
     looking: bool,
 }
 
 impl Share {
     pub fn new(fleet: Fleet) -> Share {
-        Share {
-            fleet,
-            ours: BTreeMap::new(),
-            removed: BTreeSet::new(),
-            folders: (0, 0),
-            look_at: Instant::now(),
-            looking: false,
-        }
+        Share { fleet, ours: BTreeMap::new(), removed: BTreeSet::new(), folders: (0, 0), looking: false }
     }
 }
 
@@ -139,11 +151,8 @@ impl Service {
     pub(super) fn look_round(&mut self) {
         let stopping = self.stop_by.is_some();
         let busy = self.agenda.busy();
-        let Some(share) = self.share.as_mut().filter(|share| !share.looking && Instant::now() >= share.look_at) else {
-            return;
-        };
+        let Some(share) = self.share.as_mut().filter(|share| !share.looking) else { return };
         share.looking = true;
-        share.look_at = Instant::now() + share.fleet.every;
         let (fleet, events) = (share.fleet.clone(), self.events.clone());
         tokio::spawn(async move {
             let look = fleet.look(busy, stopping).await;
@@ -183,7 +192,7 @@ impl Service {
             && share.folders != look.folders
         {
             share.folders = look.folders;
-            self.rescan_at = Instant::now();
+            self.rescan_at = Some(Instant::now());
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use crate::model::TaskName;
 use crate::store::{Store, StoreError};
 
+use super::chores::ChoreGuard;
 use super::keeper::Keeper;
 
 /// Fifty gigabytes of new texts; a task that wants more is left to its next publication.
@@ -13,26 +14,39 @@ const MOST_STEPS: usize = 100_000;
 
 /// Tells the one who brings the index up to date, one task after the other.
 pub(super) struct Indexer {
-    published: mpsc::UnboundedSender<TaskName>,
+    inbox: mpsc::UnboundedSender<IndexRequest>,
+}
+
+enum IndexRequest {
+    Published(TaskName),
+    All(ChoreGuard),
 }
 
 impl Indexer {
     /// Begins with what was published when nobody followed, or was cut short.
     pub fn start(keeper: Keeper) -> Indexer {
-        let (published, mut inbox) = mpsc::unbounded_channel();
+        let (inbox, mut requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             say(follow_all(&keeper).await);
-            while let Some(task) = inbox.recv().await {
-                say(follow(&keeper, &task).await);
+            while let Some(request) = requests.recv().await {
+                match request {
+                    IndexRequest::Published(task) => say(follow(&keeper, &task).await),
+                    IndexRequest::All(_until_done) => say(follow_all(&keeper).await),
+                }
             }
         });
-        Indexer { published }
+        Indexer { inbox }
     }
 
     /// Something of this task may have been published.
     pub fn published(&self, task: TaskName) {
         // It ends with the daemon only.
-        let _ = self.published.send(task);
+        let _ = self.inbox.send(IndexRequest::Published(task));
+    }
+
+    /// Follows every publication whose index is behind. `chore` is held until that is done.
+    pub fn catch_up(&self, chore: ChoreGuard) {
+        let _ = self.inbox.send(IndexRequest::All(chore));
     }
 }
 
@@ -64,7 +78,8 @@ pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Searches leave out what is not in the index; nothing else is lost, and it is tried again after the next publication.
+/// Searches leave out what is not in the index; nothing else is lost, and it is tried again
+/// after the next publication and by [`Indexer::catch_up`].
 fn say(done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::warn!("the index of words is behind: {error}");

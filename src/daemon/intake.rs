@@ -16,16 +16,14 @@ use crate::taskdir::{self, Change, Shelf, TaskFolder};
 use super::service::Service;
 use super::threads;
 
-/// Without any hint tasks/ is looked through this often all the same.
-const RESCAN_EVERY: Duration = Duration::from_secs(60);
-/// Where tasks/ cannot be watched it is looked through this often.
-const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
+/// Where tasks/ cannot be watched it is looked through this often, and after a look that failed.
+pub(super) const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
 
 impl Service {
     /// Looks through tasks/ and takes in what has changed. Where the store fails in the middle, everything counts as new
     /// again, so that no change is lost: taking a known folder in once more does no harm.
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
-        self.rescan_at = Instant::now() + if self.watched { RESCAN_EVERY } else { RESCAN_UNWATCHED };
+        self.rescan_at = None;
         self.share_folders().await;
         // A folder that brings the scan down would bring the daemon down at every start.
         let taken = AssertUnwindSafe(self.take_in_changes()).catch_unwind().await.unwrap_or_else(|panic| {
@@ -34,11 +32,11 @@ impl Service {
             Ok(())
         });
         if self.shelf.trouble().is_some() {
-            self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
+            self.rescan_at = Some(Instant::now() + RESCAN_UNWATCHED);
         }
         if taken.is_err() {
             self.shelf = Shelf::new(self.config.tasks.clone()).with_channels(self.config.channels());
-            self.rescan_at = Instant::now() + RESCAN_UNWATCHED;
+            self.rescan_at = Some(Instant::now() + RESCAN_UNWATCHED);
         }
         taken
     }

@@ -5,6 +5,7 @@
 
 pub mod agenda;
 mod alerts;
+mod chores;
 pub mod clock;
 pub mod collect;
 pub mod control;
@@ -54,6 +55,10 @@ pub enum Event {
     Tick,
     /// The clock has been silent for a while, or a rescan is due.
     OwnTick,
+    /// A fixed chore is due.
+    Chore(chores::Chore, chores::ChoreGuard),
+    /// The lease in the fleet is to be renewed, and the other daemons to be looked at.
+    FleetRound,
     /// Something may have changed in tasks/.
     FolderHint,
     /// A person asks for something over the control socket.

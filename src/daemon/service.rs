@@ -18,6 +18,7 @@ use crate::store::{RunStart, Store, StoreError, Trigger, Which};
 use crate::taskdir::{Shelf, TaskFolder, TemplateText};
 
 use super::agenda::{Agenda, Waiting};
+use super::chores::{Chore, ChoreGuard};
 use super::clock::{self, Clock, JumpWatch, SILENCE};
 use super::control::{self, Replies, Reply, Request};
 use super::courier::Courier;
@@ -37,11 +38,6 @@ use super::{Event, gc, http, watch as folder_watch};
 
 /// Hints that come within this time lead to one rescan.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// What is not kept any longer is removed once a day, and first when the rush of the start is over.
-const COLLECT_EVERY: Duration = Duration::from_secs(24 * 3600);
-const COLLECT_FIRST: Duration = Duration::from_secs(15 * 60);
-/// Whose run should have started and has not is asked so often: silence makes no event.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// The watchdog is fed so often at the least: each time is a write to the disk.
 const FEED_EVERY: Duration = Duration::from_secs(10);
 /// Events that may wait for the loop.
@@ -94,9 +90,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     if let Err(error) = &watcher {
         tracing::warn!("{} cannot be watched ({error}); it is looked through every 2 s", config.tasks.display());
     }
-    let clock = Clock::start(events.clone()).await?;
+    let clock = Clock::start(events.clone(), watcher.is_ok()).await?;
     let (courier, rounds) = Courier::start(Arc::clone(&config), runner.keeper.clone(), Arc::clone(&figures));
-    let mut service = Service::new(config, runner, events, watcher.is_ok(), (courier, Arc::clone(&figures)));
+    let mut service = Service::new(config, runner, events, (courier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
         tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
     }
@@ -104,6 +100,9 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(Door)) -> 
     // A store that goes away again now is met by the loop, as at any other time.
     go_on_if_it_passes(service.rescan().await)?;
     go_on_if_it_passes(service.first_look_round().await)?;
+    if let Some(fleet) = &fleet {
+        fleet.keep_renewing(service.events.clone());
+    }
     if let Some(address) = service.config.metrics {
         figures.turned(0, 0);
         let (config, keeper) = (Arc::clone(&service.config), service.runner.keeper.clone());
@@ -151,10 +150,8 @@ pub(super) struct Service {
     /// Next due times that are not in the store yet.
     pub(super) promised: Vec<(TaskName, Option<DateTime<Utc>>)>,
     pub(super) started_at: DateTime<Utc>,
-    pub(super) watched: bool,
-    pub(super) rescan_at: Instant,
-    pub(super) collect_at: Instant,
-    look_at: Instant,
+    /// When the folders are looked through besides the chore: after a hint, and after a look that failed.
+    pub(super) rescan_at: Option<Instant>,
     pub(super) jumps: JumpWatch,
     /// When systemd was last told that we are alive.
     fed_at: Instant,
@@ -170,7 +167,6 @@ impl Service {
         config: Arc<Config>,
         runner: Runner,
         events: mpsc::Sender<Event>,
-        watched: bool,
         (courier, figures): (Courier, Arc<Figures>),
     ) -> Service {
         Service {
@@ -190,10 +186,7 @@ impl Service {
             left_alone: BTreeMap::new(),
             promised: Vec::new(),
             started_at: Utc::now(),
-            watched,
-            rescan_at: Instant::now(),
-            collect_at: Instant::now() + COLLECT_FIRST,
-            look_at: Instant::now() + LOOK_EVERY,
+            rescan_at: None,
             jumps: JumpWatch::new(Utc::now(), Instant::now()),
             fed_at: Instant::now(),
             repeated_until: None,
@@ -203,7 +196,6 @@ impl Service {
     }
 
     async fn live(&mut self, mut inbox: mpsc::Receiver<Event>, mut clock: Clock) {
-        let mut last_tick = Instant::now();
         loop {
             let event = match timeout(self.until_own_tick(), inbox.recv()).await {
                 Ok(Some(event)) => event,
@@ -211,21 +203,17 @@ impl Service {
                 // A tick of our own: the loop turns even while the clock is silent.
                 Err(_) => Event::OwnTick,
             };
-            if matches!(event, Event::Tick) {
-                last_tick = Instant::now();
-            }
-            if last_tick.elapsed() >= SILENCE {
-                tracing::warn!("the clock fell silent, it is wound up again");
+            if clock.silent_for() >= SILENCE {
+                tracing::warn!("no clock tick for {} s; restarting the scheduler", SILENCE.as_secs());
                 if let Err(error) = clock.restart().await {
-                    tracing::error!("the clock could not be wound up: {error}");
+                    tracing::error!("the scheduler could not be restarted: {error}");
                 }
-                last_tick = Instant::now();
             }
             if let Err(error) = self.handle(event).await {
                 tracing::error!("{error}");
             }
             // Here and not as an event: hints that never stop must not put it off for ever.
-            if Instant::now() >= self.rescan_at && self.stop_by.is_none() {
+            if self.rescan_at.is_some_and(|at| Instant::now() >= at) && self.stop_by.is_none() {
                 if let Err(error) = self.rescan().await {
                     tracing::error!("{error}");
                 }
@@ -240,7 +228,7 @@ impl Service {
 
     /// The loop wakes for the next due run by itself: the clock's ticks alone would make each up to a second late.
     fn until_own_tick(&self) -> Duration {
-        let until_rescan = self.rescan_at.saturating_duration_since(Instant::now());
+        let until_rescan = self.rescan_at.map_or(SILENCE, |at| at.saturating_duration_since(Instant::now()));
         let first = self.agenda.first_start().filter(|_| self.stop_by.is_none());
         let until_due = first.map_or(SILENCE, |at| (at - Utc::now()).to_std().unwrap_or_default());
         SILENCE.min(until_rescan).min(until_due)
@@ -249,14 +237,19 @@ impl Service {
     async fn handle(&mut self, event: Event) -> Result<(), StoreError> {
         match event {
             Event::Tick | Event::OwnTick => self.tick().await?,
-            Event::FolderHint => self.rescan_at = self.rescan_at.min(Instant::now() + DEBOUNCE),
+            Event::Chore(chore, guard) => self.perform(chore, guard).await?,
+            Event::FleetRound => self.look_round(),
+            Event::FolderHint => {
+                let soon = Instant::now() + DEBOUNCE;
+                self.rescan_at = Some(self.rescan_at.map_or(soon, |at| at.min(soon)));
+            }
             Event::Reload => self.rescan().await?,
             Event::Request(Request::Run { task }, replies) => {
                 // Whoever asks has perhaps just saved a file: the run must be of what stands there now.
                 self.rescan().await?;
                 self.asked_to_run(task, replies).await?;
             }
-            Event::Request(Request::Collect { dry_run }, replies) => self.collect(dry_run, Some(replies)),
+            Event::Request(Request::Collect { dry_run }, replies) => self.collect(dry_run, Some(replies), None),
             Event::Request(Request::Pause { task }, replies) => {
                 self.rescan().await?;
                 self.asked_to_pause(task, true, replies).await?;
@@ -291,7 +284,6 @@ impl Service {
 
     async fn tick(&mut self) -> Result<(), StoreError> {
         let now = Utc::now();
-        self.look_round();
         if let Some(by) = self.stop_by {
             if Instant::now() >= by {
                 self.stopping.send_replace(true);
@@ -313,16 +305,26 @@ impl Service {
         }
         fallen = fallen.and(self.keep_promises().await);
         self.end_owed();
-        if Instant::now() >= self.collect_at {
-            self.collect_at = Instant::now() + COLLECT_EVERY;
-            self.collect(false, None);
-        }
-        if Instant::now() >= self.look_at {
-            self.look_at = Instant::now() + LOOK_EVERY;
-            self.look_for_news(Which::DueBefore(now));
-        }
         self.feed_watchdog();
         fallen
+    }
+
+    /// Performs a fixed chore; what takes long happens in the background, with the guard in its hands. A daemon that stops
+    /// takes no new work.
+    async fn perform(&mut self, chore: Chore, guard: ChoreGuard) -> Result<(), StoreError> {
+        if self.stop_by.is_some() {
+            return Ok(());
+        }
+        match chore {
+            Chore::Collect => self.collect(false, None, Some(guard)),
+            Chore::Rescan => {
+                let _until_done = guard;
+                self.rescan().await?;
+            }
+            Chore::Index => self.indexer.catch_up(guard),
+            Chore::Overdue => self.look_for_overdue(guard),
+        }
+        Ok(())
     }
 
     pub(super) fn folder(&self, name: &TaskName) -> Option<Arc<TaskFolder>> {
@@ -478,9 +480,10 @@ impl Service {
     }
 
     /// Removes what is not kept any longer, beside everything else.
-    fn collect(&self, dry_run: bool, replies: Option<Replies>) {
+    fn collect(&self, dry_run: bool, replies: Option<Replies>, chore: Option<ChoreGuard>) {
         let keeper = self.runner.keeper.clone();
         tokio::spawn(async move {
+            let _until_done = chore;
             let reply = match gc::collect(&keeper, dry_run).await {
                 Ok(collected) => {
                     tracing::info!(dry_run, ?collected, "looked for what is not kept any longer");

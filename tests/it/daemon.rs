@@ -48,6 +48,15 @@ fn a_dropped_folder_becomes_published_rows_and_a_redesign_is_noticed_and_mended(
 }
 
 #[test]
+fn the_first_lines_of_the_journal_are_ours() {
+    let mut stage = Stage::new();
+    stage.start_daemon_with(&[("RUST_LOG", "")]);
+    stage.wait_for("the first lines", || stage.read("log").contains("the daemon is ready"));
+    let log = stage.read("log");
+    assert!(!log.contains("tokio_cron_scheduler"), "{log}");
+}
+
+#[test]
 fn a_task_behind_a_log_in_is_paged_through_and_its_secret_is_nowhere() {
     let mut stage = Stage::new();
     stage.drop_folder("practice-orders");
