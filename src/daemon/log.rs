@@ -9,7 +9,8 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 use crate::config::LogFormat;
 
 /// Without `RUST_LOG`. The scheduler says at `info` that a job was created, and would say so first.
-const DEFAULT_FILTER: &str = "info,tokio_cron_scheduler=warn";
+/// notify warns of folders that were removed before it had let go of them, which drafts of `pieme add` are.
+const DEFAULT_FILTER: &str = "info,tokio_cron_scheduler=warn,notify=error";
 
 /// Sets the log up once for the whole process. `RUST_LOG` chooses what is logged.
 pub fn start(format: LogFormat) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! device is waited for, nothing is read beyond its limit. Writing replaces a file in one step.
 //!
 //! A folder with the setgid bit that its group may write is shared by that group (the service and the people who use it): what
-//! is made in it can be read and written by the group, whatever the process masks out of new files.
+//! is made in it can be read and written by the group. (Folders, where the process does not mask that out of what it makes.)
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::model::shortage;
@@ -123,20 +123,12 @@ impl Folder {
 
     /// A folder inside this one, made if it is not there.
     pub fn make(&self, name: &str, mode: Mode) -> Result<Folder, FileError> {
-        let is_new = match mkdirat(&self.fd, name, mode) {
-            Ok(()) => true,
-            Err(Errno::EEXIST) => false,
+        // The bit that gives what is made in it to the group comes by itself; the unit lets nobody set it.
+        match mkdirat(&self.fd, name, self.for_group(mode).unwrap_or(mode)) {
+            Ok(()) | Err(Errno::EEXIST) => {}
             Err(errno) => return Err(self.io(name, errno.into())),
-        };
-        let made = self.inner(name)?.ok_or_else(|| self.io(name, Errno::ENOENT.into()))?;
-        match self.for_group(mode) {
-            Some(mode) if is_new => {
-                let mode = mode | Mode::S_ISGID;
-                fchmod(&made.fd, mode).map_err(|errno| self.io(name, errno.into()))?;
-                Ok(Folder { group: self.group, ..made })
-            }
-            _ => Ok(made),
         }
+        self.inner(name)?.ok_or_else(|| self.io(name, Errno::ENOENT.into()))
     }
 
     /// The mode of what is made in a shared folder: the group may do what its owner may.
