@@ -1,9 +1,8 @@
 //! What the daemon counts, and how it stands: for Prometheus, in its text format and in base units.
 //!
-//! Counters are of all tasks together, by outcome and cause, which are closed sets: each is there from the start, with 0, so
-//! that the first crash is an increase. Of a task there are five gauges, written
-//! straight out of the store when somebody asks: ten thousand tasks cost nothing between two scrapes, and no task that is
-//! gone leaves a series behind.
+//! Counters are of all tasks together, by outcome and cause, which are closed sets: each is there from the start, with
+//! 0, so that the first crash is an increase. Of a task there are five gauges, written straight out of the store when
+//! somebody asks: ten thousand tasks cost nothing between two scrapes, and no task that is gone leaves a series behind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -114,6 +114,13 @@ fn the_rules_are_sound_and_each_alert_fires_on_its_trouble() {
         }
         assert!(block.contains('`'), "{name} does not say what to type");
     }
+    let typed = Regex::new("`pieme ([a-z-]+)").expect("a regular expression");
+    let verbs: BTreeSet<&str> = typed.captures_iter(&rules).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    assert!(verbs.len() > 5, "{verbs:?}");
+    for verb in verbs {
+        let help = Command::new(env!("CARGO_BIN_EXE_pieme")).args([verb, "--help"]).output().expect("pieme starts");
+        assert!(help.status.success(), "the rules say `pieme {verb}`, which there is not");
+    }
 }
 
 #[test]

@@ -13,13 +13,13 @@ const WITHOUT_CONFIG: &[&str] =
 const FILES: &[(&str, &str)] = &[
     (
         "/etc/pieme/config.toml",
-        "The configuration, unless --config, the environment variable PIEME_CONFIG or a config.toml in the current folder \
-         names another one.",
+        "The configuration, unless --config, the environment variable PIEME_CONFIG or a config.toml in the current \
+         folder names another one.",
     ),
     (
         "/var/lib/pieme",
-        "What the service keeps: the database, the task folders in tasks/, the lock and the control socket. `state` and \
-         `tasks` in the configuration name other places.",
+        "What the service keeps: the database, the task folders in tasks/, the lock and the control socket. `state` \
+         and `tasks` in the configuration name other places.",
     ),
     (
         "/run/pieme",
@@ -96,8 +96,8 @@ impl Page {
     /// Title, name, synopsis, description, options.
     fn begin(command: &Command, section: u8) -> Page {
         let (name, version) = (name_of(command), env!("CARGO_PKG_VERSION"));
-        // By hand: the crate writes an empty date as nothing, and what follows moves into its place. A page has no date,
-        // so that it is the same whenever it is made.
+        // By hand: clap_mangen writes an empty date as nothing, and what follows moves into its place. A page has no
+        // date, so that it is the same whenever it is made.
         let title =
             format!(".TH \"{}\" \"{section}\" \"\" \"pieme {version}\" \"pieme manual\"\n", name.to_uppercase());
         let mut page = Page { roff: format!("{}{title}", preamble()) };
