@@ -13,6 +13,7 @@ use crate::model::{Span, TaskName};
 use crate::store::{Seen, StoreError, TaskRow, Trigger};
 use crate::taskdir::{self, Change, Shelf, TaskFolder};
 
+use super::adopt;
 use super::service::Service;
 use super::threads;
 
@@ -85,6 +86,7 @@ impl Service {
             Change::Broken(name) => {
                 let problem = self.shelf.get(name)?.problem.as_ref()?.to_string();
                 tracing::warn!(task = %name, "{problem}");
+                adopt::ask_for(&self.config.tasks.join(name.as_str()));
                 Some(Seen::Broken { name: name.clone(), problem })
             }
             Change::Removed(name) => Some(Seen::Gone { name: name.clone() }),
@@ -103,6 +105,7 @@ impl Service {
     /// A new or changed folder: planned, and run at once where that is what a person expects.
     pub(super) async fn take_in(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
+        adopt::ask_for(&folder.dir);
         let now = Utc::now();
         // The clock was ahead when the last daemon ran.
         self.repeated_until = self.repeated_until.max(known.and_then(|row| row.last_slot).filter(|slot| *slot > now));

@@ -3,6 +3,7 @@
 //! One loop, one closed [`Event`], one match. The loop fetches nothing, parses no HTML and never waits for a run: whatever
 //! takes time happens elsewhere and comes back as an event.
 
+mod adopt;
 pub mod agenda;
 mod alerts;
 mod chores;

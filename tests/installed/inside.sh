@@ -111,6 +111,7 @@ pieme add http://127.0.0.1:8643/products --allow-private --name by-root --yes ||
 [ -z "$(find /var/lib/pieme -user root)" ] || fail "files of root: $(find /var/lib/pieme -user root)"
 cp -r /out/tasks/practice-shop /var/lib/pieme/tasks/copied-by-root
 until_true 'rows of the folder that root copied' state_is copied-by-root ok
+until_true 'the folder is the daemons to write' pieme validate copied-by-root
 pieme validate || fail 'validate as root'
 
 say 'A secret and a session: what logs in keeps its cookies'
@@ -118,19 +119,23 @@ printf open-sesame-7 | install -m 600 /dev/stdin /etc/pieme/secrets/practice_pas
 systemctl restart pieme-daemon || fail 'restart'
 as ann 'cp -r /out/tasks/practice-orders /var/lib/pieme/tasks/'
 until_true 'the orders behind the log-in' state_is practice-orders ok
+until_true 'the folder is the daemons to write' pieme validate practice-orders
+as ann 'pieme run practice-orders' || fail 'the orders'
 [ -s /var/lib/pieme/tasks/practice-orders/.state/cookies.json ] || fail 'no session is kept'
 as ann 'pieme doctor' || fail 'doctor of a member'
 pieme doctor || fail 'doctor of root'
 
 say 'A stranger, and a folder that the daemon cannot read'
 as bob 'pieme status' && fail 'a stranger may look' || [ $? -eq 77 ] || fail 'the exit code of a stranger'
-as bob 'pieme status' 2>&1 | grep -q 'usermod -aG pieme bob' || fail 'the sentence for a stranger'
+{ as bob 'pieme status' 2>&1 || true; } | grep -q 'usermod -aG pieme bob' || fail 'the sentence for a stranger'
+systemctl stop pieme-adopt.path
 as ann 'umask 077; mkdir ~/mine && cp /out/tasks/practice-shop/task.toml ~/mine/ && mv ~/mine /var/lib/pieme/tasks/mine'
 as ann 'pieme validate mine' && fail 'validate calls it sound' || true
-as ann 'pieme validate mine' | grep -q 'the daemon (pieme) cannot' || fail 'validate does not say who cannot'
+{ as ann 'pieme validate mine' || true; } | grep -q 'the daemon (pieme) cannot' || fail 'validate does not say who cannot'
 as ann 'pieme doctor' && fail 'doctor is content with it' || true
-as ann 'chgrp -R pieme /var/lib/pieme/tasks/mine && chmod -R g+rwX /var/lib/pieme/tasks/mine'
-until_true 'the folder after it was opened' state_is mine needs-label
+systemctl start pieme-adopt.path
+until_true 'the folder that the daemon could not read' state_is mine needs-label
+as ann 'pieme doctor' || fail 'doctor after the folder was adopted'
 
 say 'Reload, restart with a run going, kill -9, watchdog'
 systemctl reload pieme-daemon || fail 'reload'
@@ -157,7 +162,7 @@ if command -v chromium >/dev/null; then
   say 'A browser task, with the drop-in'
   sed 's/^\[fetch\]/[fetch]\nengine = "browser"/' /out/tasks/practice-shop/task.toml >/tmp/task.toml
   as ann 'mkdir /var/lib/pieme/tasks/with-browser && cp /tmp/task.toml /out/tasks/practice-shop/t*.json /out/tasks/practice-shop/labels.toml /var/lib/pieme/tasks/with-browser/'
-  as ann 'pieme doctor' | grep -q 'drop-in' || fail 'doctor does not name the drop-in'
+  { as ann 'pieme doctor' || true; } | grep -q 'drop-in' || fail 'doctor does not name the drop-in'
   sh -c "$(sed -n 's/^#   sudo //p' /usr/share/doc/pieme/examples/browser.conf | sed 's/sudo //g')" || fail "the drop-in's own lines"
   as ann 'pieme run with-browser' || fail 'a browser task fails'
 fi

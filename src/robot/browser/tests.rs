@@ -198,7 +198,8 @@ async fn bad_pages_end_in_named_outcomes() {
         ("/wander", html("<script>location = '/wander?' + Math.random()</script>")),
         (
             "/nodes",
-            html("<script>for (let n = 0; n < 4e5; n++) document.body.append(document.createElement('b'))</script>"),
+            // Few and long: four hundred thousand short ones take a busy machine longer than scripts may.
+            html("<script>for (let n = 0; n < 2e4; n++) document.body.append(Object.assign(document.createElement('b'), { textContent: 'x'.repeat(120) }))</script>"),
         ),
         (
             "/dialogs",
