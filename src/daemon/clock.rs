@@ -19,7 +19,7 @@ use super::chores::{COLLECT_FIRST, Chore, ChoreSender};
 
 const EVERY_SECOND: &str = "* * * * * *";
 /// Each job that is due in the same half second takes a place; the default of 200 lost fires with 10,000 jobs. Six jobs fill
-/// 1,024 places in more than a minute. 32,768 took 23 MB, which a scheduler does not give back when it is shut down.
+/// 1,024 places in more than a minute. 32,768 took 24 MB, which a scheduler does not give back when it is shut down.
 const CHANNEL_SIZE: usize = 1_024;
 /// Without a tick for this long the scheduler is replaced.
 pub const SILENCE: Duration = Duration::from_secs(3);

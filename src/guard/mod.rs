@@ -1,5 +1,6 @@
 //! Which addresses may be reached. The one place that decides: every URL passes [`Guard::url`] before it is requested, and
-//! every connection is made by [`Guard::connect`], which resolves, checks and connects in one step.
+//! every connection is made by [`Guard::connect`], which resolves, checks and connects in one step. Only the client of alerts
+//! (`robot/post.rs`) connects by itself, to what [`Guard::resolve`] has resolved and checked.
 
 #[cfg(test)]
 pub mod pretend;
@@ -21,6 +22,8 @@ pub const MAX_URL_BYTES: usize = 8 << 10;
 
 /// A name may have this many addresses; what comes after them is not tried.
 const MAX_ADDRESSES: usize = 16;
+
+const NO_ADDRESS: &str = "the name has no address";
 
 #[derive(Clone, Debug)]
 pub struct Guard {
@@ -133,8 +136,17 @@ impl Guard {
         tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(Missed::TooLong))
     }
 
+    /// Resolves and checks, for a client that connects by itself: it may connect to these addresses and to no others.
+    pub async fn resolve(&self, host: &str, port: u16, patience: Duration) -> Result<Vec<SocketAddr>, Missed> {
+        if !self.knows(host) {
+            return Err(Missed::Refused(Refusal::Host(host.to_owned())));
+        }
+        let found = tokio::time::timeout(patience, self.addresses(host, port)).await.unwrap_or(Err(Missed::TooLong))?;
+        if found.is_empty() { Err(Missed::Name(NO_ADDRESS.to_owned())) } else { Ok(found) }
+    }
+
     async fn try_each(&self, host: &str, port: u16) -> Result<TcpStream, Missed> {
-        let mut last = Missed::Name("the name has no address".to_owned());
+        let mut last = Missed::Name(NO_ADDRESS.to_owned());
         for address in self.addresses(host, port).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {

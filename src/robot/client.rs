@@ -1,5 +1,6 @@
-//! The HTTP client: reqwest's requests and answers and the engine underneath it, over connections that come through a
-//! [`Door`]. reqwest's own client would open sockets by itself, and asks its resolver only about names (safety.md finding 5).
+//! The HTTP client of runs: reqwest's requests and answers and the engine underneath it, over connections that come through a
+//! [`Door`]. reqwest's own client opens sockets by itself, and no connection can be given to it (reqwest issue 2633): a
+//! sandboxed run cannot use it. Alerts are sent with it, by the daemon (`robot/post.rs`).
 
 use std::error::Error as StdError;
 use std::future::Future;

@@ -50,7 +50,7 @@ pub fn innermost(error: &(dyn StdError + 'static)) -> String {
 }
 
 /// An error and all that it came from.
-fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+pub(super) fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&it| {
         // What an io::Error wraps is not its source.
         let wrapped = it.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);

@@ -1,16 +1,24 @@
 //! One request to an address that the configuration names: no cookies, no redirects, no robots.txt, and the same guard as
 //! everything else.
+//!
+//! The daemon sends it with reqwest's own client, which connects by itself: only to addresses that the guard has resolved and
+//! checked. A host that is an address never comes to a resolver; the guard checks it as part of the URL. A run cannot use this
+//! client: it may open no socket (`robot/client.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use reqwest::dns::{Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
-use super::client::{Client, of_this_machine};
-use super::connection::{innermost, missed};
+use super::client::of_this_machine;
+use super::connection::{causes, innermost, missed};
 use super::session;
 use crate::guard::Guard;
+use crate::model::shortage::in_words;
 use crate::model::{Missed, Refusal};
 
 /// What of an answer is worth telling.
@@ -53,17 +61,12 @@ pub async fn send(parcel: Parcel, allow_private: bool, patience: Duration) -> Re
     let host = parcel.url.host_str().unwrap_or_default().to_owned();
     let guard = Guard::only(&host, allow_private);
     guard.url(&parcel.url).map_err(|refusal| refused(&refusal))?;
-    let client = Client::new(Arc::new(Arc::new(guard)), patience, None, Arc::new(of_this_machine));
+    let client = client(&guard, &parcel.url, patience).await?;
     let method = if parcel.put { reqwest::Method::PUT } else { reqwest::Method::POST };
     let mut request = reqwest::Request::new(method, parcel.url);
     *request.headers_mut() = headers(&parcel.headers)?;
     *request.body_mut() = Some(parcel.body.into());
-    let sent = client.send(request).await;
-    let mut answer = sent.map_err(|error| match missed(error.as_ref()) {
-        Some(Missed::Refused(refusal)) => refused(&refusal),
-        Some(other) => other.to_string(),
-        None => innermost(error.as_ref()),
-    })?;
+    let mut answer = client.execute(request).await.map_err(|error| why_not_sent(&error))?;
     let mut said = Vec::new();
     while said.len() < MOST_SAID
         && let Ok(Some(bytes)) = answer.chunk().await
@@ -76,6 +79,66 @@ pub async fn send(parcel: Parcel, allow_private: bool, patience: Duration) -> Re
         retry_after: seconds.map(Duration::from_secs),
         said: one_line(&said),
     })
+}
+
+/// A client for this one request: it knows the checked addresses of its host, and of no other.
+pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Result<reqwest::Client, String> {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or_default();
+    let addresses = guard.resolve(host, port, patience).await.map_err(not_reached)?;
+    let tls = if url.scheme() == "https" { of_this_machine() } else { trusting_nobody() };
+    let mut tls = tls.map_err(|error| error.to_string())?;
+    // One request over one connection: HTTP/2 would gain nothing.
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let client = reqwest::Client::builder()
+        .dns_resolver(NoLookup)
+        .resolve_to_addrs(host, &addresses)
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .pool_max_idle_per_host(0)
+        .connect_timeout(patience)
+        .timeout(patience)
+        .user_agent(session::USER_AGENT)
+        .tls_backend_preconfigured(tls);
+    client.build().map_err(|error| innermost(&error))
+}
+
+/// For plain http, where the certificates of the machine need not be read.
+fn trusting_nobody() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(versions.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// Refuses every name that the guard has not resolved: reqwest must not look any up by itself.
+struct NoLookup;
+
+impl Resolve for NoLookup {
+    fn resolve(&self, name: Name) -> Resolving {
+        let refusal = Missed::Refused(Refusal::Host(name.as_str().to_owned()));
+        Box::pin(std::future::ready(Err(refusal.into())))
+    }
+}
+
+fn why_not_sent(error: &reqwest::Error) -> String {
+    if let Some(missed) = missed(error) {
+        return not_reached(missed);
+    }
+    if error.is_timeout() {
+        return Missed::TooLong.to_string();
+    }
+    let failed =
+        causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).find(|it| it.raw_os_error().is_some());
+    failed.map_or_else(|| innermost(error), in_words)
+}
+
+fn not_reached(missed: Missed) -> String {
+    match missed {
+        Missed::Refused(refusal) => refused(&refusal),
+        other => other.to_string(),
+    }
 }
 
 fn one_line(bytes: &[u8]) -> String {
@@ -94,7 +157,7 @@ fn refused(refusal: &Refusal) -> String {
 }
 
 fn headers(named: &[(String, String)]) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(session::USER_AGENT))]);
+    let mut headers = HeaderMap::new();
     for (name, value) in named {
         let bad = || format!("the header {name} cannot be sent: it has a line break or worse in it");
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;

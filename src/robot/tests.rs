@@ -12,6 +12,7 @@ mod safe_connections;
 mod paging;
 mod manners;
 mod private_addresses;
+mod hooks;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 
 use argon2::Argon2;
-use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 
 use crate::config::Config;
 use crate::taskdir::FileError;
@@ -47,8 +47,8 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
     if !(MIN_CHARS..=MAX_CHARS).contains(&password.chars().count()) {
         return Err(PasswordError::Length);
     }
-    let salt = SaltString::encode_b64(&token::random::<16>()).map_err(PasswordError::Hash)?;
-    let hash = Argon2::default().hash_password(password.as_bytes(), &salt).map_err(PasswordError::Hash)?.to_string();
+    let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &token::random::<16>());
+    let hash = hash.map_err(PasswordError::Hash)?.to_string();
     let (folder, name) = place(config);
     std::fs::create_dir_all(folder)?;
     Folder::open(folder)?.replace(&name, hash.as_bytes(), PRIVATE_FILE)?;
@@ -62,12 +62,28 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
 /// Is it this password? Takes some 20 ms of processor time, on purpose.
 pub fn is_right(hash: &str, password: &str) -> bool {
     let fits = password.chars().count() <= MAX_CHARS;
-    let parsed = PasswordHash::new(hash);
-    fits && parsed.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+    fits && Argon2::default().verify_password(password.as_bytes(), hash).is_ok()
 }
 
 fn place(config: &Config) -> (&Path, String) {
     let file = &config.web.password;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     (file.parent().unwrap_or(Path::new("/")), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the first version wrote it, with argon2 0.5.
+    const FIRST_VERSION: &str =
+        "$argon2id$v=19$m=19456,t=2,p=1$8oeAGVogvxAOhrim6Yof8A$LTRe5NzjTZzF4CNGDAzEgIoGDmLHuJ+oirxMHl73R40";
+
+    #[test]
+    fn a_password_of_the_first_version_still_opens_the_dashboard() {
+        assert!(is_right(FIRST_VERSION, "correct horse battery"));
+        assert!(!is_right(FIRST_VERSION, "correct horse batterY"));
+        assert!(!is_right(&FIRST_VERSION.replace("t=2", "t=3"), "correct horse battery"), "its own figures are used");
+        assert!(!is_right("not a hash", "correct horse battery"));
+    }
 }

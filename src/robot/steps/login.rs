@@ -210,9 +210,10 @@ fn code(walker: &mut Walker<'_>, step: &Login) -> Result<String, Trouble> {
 fn one_time(key: &str, now: DateTime<Utc>) -> Option<String> {
     const SHORTEST_KEY: usize = 10;
     let key: String = key.chars().filter(|c| !matches!(c, ' ' | '-' | '=')).collect::<String>().to_uppercase();
-    let bytes = totp_rs::Secret::Encoded(key).to_bytes().ok().filter(|bytes| bytes.len() >= SHORTEST_KEY)?;
-    let totp = totp_rs::TOTP::new_unchecked(totp_rs::Algorithm::SHA1, 6, 1, 30, bytes);
-    Some(totp.generate(u64::try_from(now.timestamp()).ok()?))
+    let key = totp_rs::Secret::try_from_base32(key).ok().filter(|key| key.as_bytes().len() >= SHORTEST_KEY)?;
+    // The RFC wants 16 bytes; sites hand out shorter keys. The rest is the builder's default.
+    let totp = totp_rs::Builder::new().with_secret(key).build_noncompliant();
+    Some(totp.generate(u64::try_from(now.timestamp()).ok()?).to_string())
 }
 
 /// What the site says about it, if it says something.

@@ -1,7 +1,7 @@
 //! Whom alerts are sent to: small servers on loopback that keep what they got.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -37,6 +37,15 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn start() -> Receiver {
+        Receiver::start_with(None)
+    }
+
+    /// The same within TLS. Whoever does not trust its certificate sends no request.
+    pub fn start_within_tls(config: Arc<ServerConfig>) -> Receiver {
+        Receiver::start_with(Some(config))
+    }
+
+    fn start_with(tls: Option<Arc<ServerConfig>>) -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
         let receiver = Receiver {
             port: listener.local_addr().expect("an address").port(),
@@ -47,13 +56,20 @@ impl Receiver {
         let (status, taken, refused) = (receiver.status.clone(), receiver.taken.clone(), receiver.refused.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let Some(got) = read(&stream) else { continue };
+                let mut stream: Box<dyn Stream> = match &tls {
+                    Some(config) => {
+                        let connection = ServerConnection::new(Arc::clone(config)).expect("a connection");
+                        Box::new(StreamOwned::new(connection, stream))
+                    }
+                    None => Box::new(stream),
+                };
+                let Some(got) = read(&mut stream) else { continue };
                 let code = status.load(Ordering::SeqCst);
                 // Kept before it is answered: whoever has the answer finds it here.
                 let list = if code == 200 { &taken } else { &refused };
                 list.lock().expect("nobody panics here").push(got);
                 let answer = format!("HTTP/1.1 {code} Said\r\ncontent-length: 7\r\nconnection: close\r\n\r\nsaid so");
-                let _ = (&stream).write_all(answer.as_bytes());
+                let _ = stream.write_all(answer.as_bytes()).and_then(|()| stream.flush());
             }
         });
         receiver
@@ -77,7 +93,11 @@ impl Receiver {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Got> {
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+fn read(stream: &mut dyn Stream) -> Option<Got> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;

@@ -13,6 +13,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::json;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, crypto};
 
 use crate::stage::{Said, Stage};
 use listeners::{Got, Receiver, Safe, mail_server};
@@ -203,17 +205,47 @@ fn every_way_is_tried_by_alert_test_and_says_what_happened() {
     }
 }
 
-#[test]
-fn mail_and_its_password_go_out_within_tls_and_only_to_a_server_that_somebody_vouches_for() {
-    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
-    use tokio_rustls::rustls::{ServerConfig, crypto};
-
+/// A server of `localhost` that nobody vouches for, and its certificate.
+fn own_server() -> (Arc<ServerConfig>, String) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).expect("a key");
     let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|it| it.with_no_client_auth().with_single_cert(vec![own.cert.der().clone()], key));
-    let config = Arc::new(config.expect("a server of its own"));
+    (Arc::new(config.expect("a server of its own")), own.cert.pem())
+}
+
+/// `pieme alert test`, on a machine that trusts this certificate.
+fn alert_test_trusting(stage: &Stage, authority: &str, url: &str) -> Said {
+    stage.write("authority.pem", authority);
+    Command::new(env!("CARGO_BIN_EXE_pieme"))
+        .args(["--config", &stage.path("config.toml").display().to_string()])
+        .args(["alert", "test", "--url", url])
+        .env("SSL_CERT_FILE", stage.path("authority.pem"))
+        .output()
+        .expect("pieme starts")
+        .into()
+}
+
+#[test]
+fn a_hook_gets_nothing_within_tls_unless_somebody_vouches_for_it() {
+    let (config, authority) = own_server();
+    let receiver = Receiver::start_within_tls(config);
+    let stage = stage("");
+    let url = format!("https://localhost:{}/hook", receiver.port);
+    let refused = stage.pieme(&["alert", "test", "--url", &url]);
+    assert!(refused.code == 1 && refused.stdout.contains("certificate"), "{}{}", refused.stdout, refused.stderr);
+    assert!(receiver.taken().is_empty());
+    let said = alert_test_trusting(&stage, &authority, &url);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    let got = receiver.taken();
+    assert!(got.len() == 1 && is_signed(&got[0]), "{got:?}");
+    assert_eq!((got[0].line.as_str(), got[0].header("content-type")), ("POST /hook HTTP/1.1", "application/json"));
+}
+
+#[test]
+fn mail_and_its_password_go_out_within_tls_and_only_to_a_server_that_somebody_vouches_for() {
+    let (config, authority) = own_server();
     for (encryption, from_the_start) in [("starttls", false), ("tls", true)] {
         let (port, mails) = mail_server(Some(Safe { config: Arc::clone(&config), from_the_start }));
         let login = "username = \"me\"\npassword = \"${secret:hooks}\"\n";
@@ -225,14 +257,7 @@ fn mail_and_its_password_go_out_within_tls_and_only_to_a_server_that_somebody_vo
         stage.wait_for("the server to see it leave", || mails.lock().is_ok_and(|mails| mails.len() == 1));
         assert!(!mails.lock().expect("nobody panics here")[0].contains("MAIL FROM"), "{encryption}");
 
-        stage.write("authority.pem", &own.cert.pem());
-        let said: Said = Command::new(env!("CARGO_BIN_EXE_pieme"))
-            .args(["--config", &stage.path("config.toml").display().to_string()])
-            .args(["alert", "test", "--url", "mailto:ops@example.org"])
-            .env("SSL_CERT_FILE", stage.path("authority.pem"))
-            .output()
-            .expect("pieme starts")
-            .into();
+        let said = alert_test_trusting(&stage, &authority, "mailto:ops@example.org");
         assert_eq!(said.code, 0, "{encryption}: {}{}", said.stdout, said.stderr);
         stage.wait_for("the mail", || mails.lock().is_ok_and(|mails| mails.len() == 2));
         let mail = mails.lock().expect("nobody panics here")[1].clone();

@@ -190,6 +190,8 @@ impl Visitor {
             routes().iter().filter(|route| route.method == "GET").map(|route| filled(route.path)).collect();
         let unfilled: Vec<&String> = paths.iter().filter(|path| path.contains('{')).collect();
         assert!(unfilled.is_empty(), "a page with a part of a new kind: {unfilled:?}");
+        // reqwest wants a provider also for plain http; another test may have installed it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let kept = Client::builder().redirect(reqwest::redirect::Policy::none());
         let new = Client::builder().redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
         Visitor {
