@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 # program:Debian package
 needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium npm:npm
-  man:man-db zsh:zsh fish:fish promtool:prometheus)
+  man:man-db zsh:zsh fish:fish promtool:prometheus systemd-nspawn:systemd-container mmdebstrap:mmdebstrap dpkg-shlibdeps:dpkg-dev)
 install() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)

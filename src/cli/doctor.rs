@@ -129,7 +129,7 @@ fn service(config: &Config) -> Finding {
 fn answering(config: &Config) -> Finding {
     let socket = &config.socket;
     let mut answer = None;
-    let asked = control::ask_blocking(&socket, &Request::Progress, PATIENCE, |reply| answer = Some(reply));
+    let asked = control::ask_blocking(socket, &Request::Progress, PATIENCE, |reply| answer = Some(reply));
     let why = match (asked, answer) {
         (Ok(()), Some(Reply::Progress { waits_for: Some(reason), .. })) => {
             return bad("daemon", format!("running, but nothing is fetched: it waits for the store ({reason})"));

@@ -68,7 +68,7 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Co
         let task = name.clone();
         let request = if paused { Request::Pause { task } } else { Request::Resume { task } };
         let mut answer = Err(silent(&"it hung up"));
-        let asked = control::ask_blocking(&socket, &request, PATIENCE, |reply| {
+        let asked = control::ask_blocking(socket, &request, PATIENCE, |reply| {
             answer = match reply {
                 Reply::Done => Ok(()),
                 reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),

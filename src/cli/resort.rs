@@ -33,10 +33,10 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
     let silent = |error: &dyn std::fmt::Display| {
         Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };
-    let is_there = control::ask_blocking(&socket, &Request::Progress, IS_THERE, drop);
+    let is_there = control::ask_blocking(socket, &Request::Progress, IS_THERE, drop);
     is_there.map_err(|error| silent(&error))?;
     let mut answer = Err(silent(&"it hung up"));
-    control::ask_blocking(&socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
+    control::ask_blocking(socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {
             Reply::Ended(verdict) => Ok(Some(verdict)),
             Reply::Done => Ok(None),

@@ -24,6 +24,7 @@ mod export;
 mod fleet;
 mod hostile;
 mod induce;
+mod installed;
 mod json;
 mod killed;
 mod limits;
