@@ -412,12 +412,14 @@ mod tests {
         let text = include_str!("../config.toml");
         let shipped: File = toml::from_str(text).expect("our own file");
         let store = Some("state/pieme.db".to_owned());
-        assert_eq!(shipped, File { store, web: Some(Place::default()), ..File::default() });
+        let socket = Some(PathBuf::from("state/control.sock"));
+        assert_eq!(shipped, File { store, socket, web: Some(Place::default()), ..File::default() });
         let empty: File = toml::from_str("").expect("every key has a default");
         assert_eq!(empty, File::default());
         // Complete: every key that there is stands in it.
-        let keys = toml::Table::try_from(File { store: Some(String::new()), web: Some(Place::Off), ..File::default() })
-            .expect("plain data");
+        let every =
+            File { store: Some(String::new()), socket: Some(PathBuf::new()), web: Some(Place::Off), ..File::default() };
+        let keys = toml::Table::try_from(every).expect("plain data");
         for (name, value) in &keys {
             let tables = value.as_table().into_iter().flat_map(|table| table.iter());
             let inner = tables.filter(|(_, value)| !value.is_table()).map(|(key, _)| key);

@@ -33,23 +33,3 @@ pub mod show;
 pub mod practice;
 pub mod web;
 pub mod cli;
-
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::ExitCode;
-
-/// The name under which the program is the service.
-pub const DAEMON_NAME: &str = "pieme-daemon";
-
-/// Both programs, told apart by the name they are called by; `run-child` is the process of one run.
-pub fn main() -> ExitCode {
-    let mut args = std::env::args_os();
-    let called = args.next().unwrap_or_default();
-    if args.next().as_deref() == Some(OsStr::new(daemon::spawn::RUN_CHILD)) {
-        worker::main()
-    } else if Path::new(&called).file_name() == Some(OsStr::new(DAEMON_NAME)) {
-        cli::service::main()
-    } else {
-        cli::main()
-    }
-}

@@ -1,15 +1,14 @@
 //! Stands for the link `pieme-daemon` → `pieme` of an installation, in the folder where cargo builds. Holds no code of the
 //! library, so that the program is linked and stored once.
 
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let pieme = std::env::current_exe().unwrap_or_default().with_file_name("pieme");
     let error = Command::new(&pieme).arg0("pieme-daemon").args(std::env::args_os().skip(1)).exec();
-    #[expect(clippy::print_stderr, reason = "this program has nothing else to say it with")]
-    {
-        eprintln!("pieme-daemon: {} cannot be started: {error}", pieme.display());
-    }
+    // Nobody is there to be told that this cannot be said.
+    let _ = writeln!(io::stderr(), "pieme-daemon: {} cannot be started: {error}", pieme.display());
     ExitCode::FAILURE
 }

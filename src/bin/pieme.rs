@@ -1,7 +1,21 @@
-//! The one program. As `pieme` it does what a person types, as `pieme-daemon` it is the service.
+//! The one program, told apart by the name it is called by: as `pieme` it does what a person types, as `pieme-daemon` it is the
+//! service. `run-child` is the process of one run.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 
+use pieme::cli::service::DAEMON_NAME;
+use pieme::daemon::spawn::RUN_CHILD;
+
 fn main() -> ExitCode {
-    pieme::main()
+    let mut args = std::env::args_os();
+    let called = args.next().unwrap_or_default();
+    if args.next().as_deref() == Some(OsStr::new(RUN_CHILD)) {
+        pieme::worker::main()
+    } else if Path::new(&called).file_name() == Some(OsStr::new(DAEMON_NAME)) {
+        pieme::cli::service::main()
+    } else {
+        pieme::cli::main()
+    }
 }

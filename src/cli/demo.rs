@@ -12,12 +12,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
-use crate::DAEMON_NAME;
 use crate::config::Config;
 use crate::daemon::spawn::THIS_PROGRAM;
 use crate::practice::{self, Site};
 use crate::web::{ADDRESS_FILE, password};
 
+use super::service::DAEMON_NAME;
 use super::{Complaint, Done, exit, out, settle, status};
 
 /// Try pieme: a practice site, two tasks on it, and the daemon, in a scratch folder

@@ -12,6 +12,9 @@ use crate::web;
 
 use super::{Complaint, Done, exit, settle};
 
+/// The name under which the program is the service.
+pub const DAEMON_NAME: &str = "pieme-daemon";
+
 const NOTES: &str = "\
 Signals: SIGHUP looks through tasks/ again; SIGTERM takes no new work, lets the runs finish for stop_grace, then ends them.
 The log goes to the terminal, the journal or, as JSON lines, anywhere else; RUST_LOG=debug shows every step of every run.

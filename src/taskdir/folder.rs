@@ -260,3 +260,42 @@ fn folder_error(path: PathBuf, errno: Errno) -> FileError {
         errno => FileError::Io { path, source: errno.into() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder(mode: u32) -> (tempfile::TempDir, Folder) {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        fs::set_permissions(scratch.path(), Permissions::from_mode(mode)).expect("our own folder");
+        let folder = Folder::open(scratch.path()).expect("our own folder");
+        (scratch, folder)
+    }
+
+    fn mode_of(scratch: &tempfile::TempDir, name: &str) -> u32 {
+        scratch.path().join(name).metadata().expect("it is there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn what_is_private_in_a_folder_of_a_group_is_the_groups() {
+        for (mode, private, public) in [(0o700, 0o600, 0o644), (0o2750, 0o600, 0o644), (0o2770, 0o660, 0o664)] {
+            let (scratch, folder) = folder(mode);
+            folder.replace("cookies", b"x", PRIVATE_FILE).expect("written");
+            folder.replace("template", b"x", PUBLIC_FILE).expect("written");
+            assert_eq!(mode_of(&scratch, "cookies"), private, "in {mode:o}");
+            // A mask may take bits away, but not in a shared folder.
+            assert_eq!(mode_of(&scratch, "template") & !public, 0, "in {mode:o}");
+            assert_eq!(folder.read_private("cookies", 9).expect("read"), Some(b"x".to_vec()), "in {mode:o}");
+        }
+    }
+
+    #[test]
+    fn what_anybody_may_read_is_not_private_in_a_folder_of_a_group_either() {
+        let (scratch, folder) = folder(0o2770);
+        fs::write(scratch.path().join("cookies"), "x").expect("written");
+        fs::set_permissions(scratch.path().join("cookies"), Permissions::from_mode(0o664)).expect("our own file");
+        assert!(folder.read_private("cookies", 9).is_err());
+    }
+}
