@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Makes the Debian packages pieme and pieme-dbgsym in target/debian (or OUT). Needs cargo-deb, which it installs into
 # target/tools, and dpkg-dev.
-#   packaging/deb.sh [--profile dev|release] [--version VERSION] [--out OUT]
+#   packaging/deb.sh [--profile dev|release] [--version VERSION] [--out OUT] [--no-build]
+# --no-build packs the programs that were built before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-profile=release version=() out=target/debian
+profile=release version=() out=target/debian build=yes
 while [ $# -gt 0 ]; do
   case $1 in
     --profile) profile=$2 ;;
     --version) version=(--deb-version "$2") ;;
     --out) out=$2 ;;
-    *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
+    --no-build) build=no && shift && continue ;;
+    *) sed -n '2,5s/^# *//p' "$0" >&2 && exit 2 ;;
   esac
   shift 2
 done
@@ -19,7 +21,7 @@ done
 tools=target/tools/bin
 [ -x "$tools/cargo-deb" ] || cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
 
-cargo build --quiet --profile "$profile" --bins
+[ "$build" = no ] || cargo build --quiet --profile "$profile" --bins
 folder=target/$([ "$profile" = dev ] && echo debug || echo "$profile")
 
 made=target/package

@@ -43,6 +43,10 @@ if [ ! -e target/axe/axe.min.js ]; then
   (cd target/axe && npm pack --silent axe-core@4.14.0 && tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js)
 fi
 
+# The Debian that the installation is tried in, and what makes the package. Where there cannot be one, the test says so.
+[ "$(id -u)" -ne 0 ] || tests/installed/root.sh target/root/bookworm || echo 'no Debian to try the installation in'
+[ -x target/tools/bin/cargo-deb ] || cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
+
 cargo fmt --check
 cargo clippy --all-targets --quiet -- -D warnings
 if command -v cargo-nextest >/dev/null; then

@@ -26,12 +26,16 @@ use unit::Unit;
 /// Check the machine, the store, the folders and the seal of the runs
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  pieme doctor\n  pieme doctor --json\n\nExit code: 0 when nothing is wrong, 1 otherwise."
+    after_help = "Examples:\n  pieme doctor\n  pieme doctor --json\n  pieme doctor --only daemon,store   # for the health check of a \
+                  container\n\nExit code: 0 when nothing is wrong, 1 otherwise. With --only, what was asked for must be ok."
 )]
 pub struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Only these findings, by their name in the column WHAT
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 /// Others than the owner may write.
@@ -75,7 +79,15 @@ pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
     found.push(room(&config.state));
     found.extend(tasks(config, unit.as_ref()));
     found.extend(alerts(config));
-    let sound = found.iter().all(|it| it.mark != Mark::Bad);
+    let mut sound = found.iter().all(|it| it.mark != Mark::Bad);
+    if !args.only.is_empty() {
+        found.retain(|it| args.only.iter().any(|what| what == it.what));
+        let is_good = |what: &String| {
+            let mut of_it = found.iter().filter(|it| it.what == what).peekable();
+            of_it.peek().is_some() && of_it.all(|it| it.mark == Mark::Good)
+        };
+        sound = args.only.iter().all(is_good);
+    }
     if args.json {
         out::json(&serde_json::json!({ "ok": sound, "findings": found }));
     } else {

@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # Boots a Debian with a real systemd in a container without a network, and installs pieme in it: tests/installed/boot.sh FOLDER.
 # FOLDER has the packages (pieme_*.deb, before.deb); what was typed and seen inside is printed and stays in FOLDER/transcript.
-# Needs root, systemd-container and mmdebstrap.
+# Needs root, systemd-container and mmdebstrap. Ends with 77 where this machine cannot boot a container: nothing of pieme has run then.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$1 root=target/root/bookworm
+cannot() {
+  echo "$*"
+  exit 77
+}
 
-tests/installed/root.sh "$root"
+[ "$(id -u)" -eq 0 ] || cannot 'systemd-nspawn needs root'
+for program in systemd-nspawn mmdebstrap; do
+  command -v "$program" >/dev/null || cannot "there is no $program"
+done
+made=$(tests/installed/root.sh "$root" 2>&1) || cannot "the Debian cannot be made: $(tail -n 3 <<<"$made")"
 cp -r README.md tasks tests/installed/inside.sh "$folder/"
 chmod -R a+rX "$folder"
 rm -f "$folder/code" "$folder/transcript"
@@ -15,5 +23,6 @@ timeout 400 systemd-nspawn --quiet --directory="$root" --volatile=overlay --boot
   --console=pipe --bind="$folder:/out" \
   --system-call-filter="landlock_create_ruleset landlock_add_rule landlock_restrict_self seccomp" \
   </dev/null >"$folder/boot.log" 2>&1 || true
-cat "$folder/transcript" 2>/dev/null || tail -n 20 "$folder/boot.log"
+[ -e "$folder/transcript" ] || cannot "the container does not boot: $(tail -n 5 "$folder/boot.log")"
+cat "$folder/transcript"
 exit "$(cat "$folder/code" 2>/dev/null || echo 124)"
