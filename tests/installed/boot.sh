@@ -19,7 +19,7 @@ cp -r README.md tasks tests/installed/inside.sh "$folder/"
 chmod -R a+rX "$folder"
 rm -f "$folder/code" "$folder/transcript"
 # What pieme seals its runs with must pass nspawn's own filter, and so must a Chromium's namespaces.
-timeout 400 systemd-nspawn --quiet --directory="$root" --volatile=overlay --boot --private-network --register=no --keep-unit \
+timeout --kill-after=10 300 systemd-nspawn --quiet --directory="$root" --volatile=overlay --boot --private-network --register=no --keep-unit \
   --console=pipe --bind="$folder:/out" \
   --system-call-filter="landlock_create_ruleset landlock_add_rule landlock_restrict_self seccomp" \
   </dev/null >"$folder/boot.log" 2>&1 || true

@@ -7,7 +7,8 @@ cd /out
 say() { printf '\n### %s\n' "$*"; }
 fail() {
   printf '\nFAILED: %s\n' "$*"
-  systemctl status pieme-daemon --no-pager -n 0 || true
+  systemctl status pieme-daemon pieme-adopt.path pieme-adopt.service --no-pager -n 0 || true
+  systemctl --failed --no-pager || true
   journalctl -u pieme-daemon --no-pager -n 40 || true
   exit 1
 }
@@ -20,9 +21,9 @@ as() {
 }
 # Waits until a command succeeds, a minute at most.
 until_true() {
-  local what=$1 n
+  local what=$1 until=$((SECONDS + 60))
   shift
-  for n in $(seq 1 240); do
+  while [ $SECONDS -lt $until ]; do
     if "$@" >/dev/null 2>&1; then return 0; fi
     sleep 0.25
   done
