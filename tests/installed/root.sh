@@ -18,4 +18,6 @@ ExecStart=/bin/bash -c '/bin/bash /out/inside.sh >/out/transcript 2>&1; echo $? 
 WantedBy=multi-user.target
 U
 chroot "$root" systemctl enable --quiet inside.service
+# Nothing else takes dpkg's lock meanwhile.
+chroot "$root" systemctl mask --quiet apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer man-db.timer
 touch "$root/.made"
