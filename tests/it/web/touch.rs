@@ -11,9 +11,21 @@ fn finger(browser: &mut Browser, kind: &str, at: Option<(f64, f64)>) {
     browser.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
 }
 
-/// Where a text of the framed page stands on the whole page: what a finger points at.
+/// Where a text of the framed page stands on the whole page: what a finger points at, once nothing moves any more.
 fn place_on_page(browser: &mut Browser, text: &str) -> (f64, f64) {
-    browser.eval("document.querySelector('#page').scrollIntoView({ block: 'center' }); 1");
+    browser.eval("document.querySelector('#page').scrollIntoView({ block: 'center', behavior: 'instant' }); 1");
+    let mut places = vec![place_now(browser, text)];
+    for _ in 0..200 {
+        std::thread::park_timeout(std::time::Duration::from_millis(25));
+        places.push(place_now(browser, text));
+        if places.len() >= 5 && places[places.len() - 5..].windows(2).all(|pair| pair[0] == pair[1]) {
+            break;
+        }
+    }
+    places[places.len() - 1]
+}
+
+fn place_now(browser: &mut Browser, text: &str) -> (f64, f64) {
     let (left, top, right, bottom) = browser.in_frame(|frame| place(frame, text));
     let frame = browser.eval(
         "(() => { const box = document.querySelector('#page').getBoundingClientRect(); return [box.x, box.y] })()",
