@@ -4,11 +4,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-profile=release target=pieme packages=libc6,libgcc-s1,tzdata build=yes
+profile=release name=pieme variant=extract packages=libc6,libgcc-s1,tzdata build=yes
 while [ $# -gt 0 ]; do
   case $1 in
     --profile) profile=$2 && shift ;;
-    --browser) target=browser packages=ca-certificates,chromium,tzdata ;;
+    --browser) name=pieme-browser variant=minbase packages=ca-certificates,chromium,tzdata ;;
     --no-build) build=no ;;
     *) sed -n '2,3s/^# *//p' "$0" >&2 && exit 2 ;;
   esac
@@ -21,8 +21,6 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
 # Without a browser the packages are only unpacked: no shell, no package manager. Chromium is a shell script on Debian.
-variant=extract
-[ "$target" = pieme ] || variant=minbase
 mmdebstrap --quiet --variant="$variant" --include="$packages" bookworm "$made/root"
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$made/root/etc/ssl/certs/ca-certificates.crt"
 install -D -m 755 "$program" "$made/root/usr/bin/pieme"
@@ -36,8 +34,7 @@ chmod 1777 "$made/root/tmp"
 chown -R 64160:64160 "$made/root/var/lib/pieme" "$made/root/etc/pieme/secrets"
 echo 'pieme:x:64160:64160:pieme:/var/lib/pieme:/usr/sbin/nologin' >>"$made/root/etc/passwd"
 echo 'pieme:x:64160:' >>"$made/root/etc/group"
-tar -C "$made/root" -cf "$made/$target.tar" .
+tar -C "$made/root" -cf "$made/root.tar" .
 rm -rf "$made/root"
 
-name=$([ "$target" = pieme ] && echo pieme || echo pieme-browser)
-buildah bud --quiet --format docker --target "$target" --tag "localhost/$name" --file packaging/Containerfile "$made"
+buildah bud --quiet --format docker --tag "localhost/$name" --file packaging/Containerfile "$made"

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 fn main() -> ExitCode {
     let pieme = std::env::current_exe().unwrap_or_default().with_file_name("pieme");
     let error = Command::new(&pieme).arg0("pieme-daemon").args(std::env::args_os().skip(1)).exec();
-    // Nobody is there to be told that this cannot be said.
+    // Best effort: stderr may be closed.
     let _ = writeln!(io::stderr(), "pieme-daemon: {} cannot be started: {error}", pieme.display());
     ExitCode::FAILURE
 }

@@ -17,10 +17,11 @@ use crate::model::task::Engine;
 use crate::robot;
 use crate::seal;
 use crate::store::Store;
+use crate::taskdir::folder::is_shared;
 use crate::taskdir::{Shelf, TaskFolder};
 
 use super::rights::DaemonUser;
-use super::{Done, exit, out};
+use super::{Complaint, Done, exit, out};
 use unit::Unit;
 
 /// Check the machine, the store, the folders and the seal of the runs
@@ -40,8 +41,6 @@ pub struct Args {
 
 /// Others than the owner may write.
 const OTHERS_WRITE: u32 = 0o022;
-/// The group may, and what is made there is the group's too: a folder that people share with the service.
-const SHARED: u32 = 0o2020;
 /// A daemon answers at once; a busy machine takes a moment.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Alerts that are looked back on.
@@ -80,13 +79,14 @@ pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
     found.extend(tasks(config, unit.as_ref()));
     found.extend(alerts(config));
     let mut sound = found.iter().all(|it| it.mark != Mark::Bad);
+    if let Some(unknown) = args.only.iter().find(|what| found.iter().all(|it| it.what != **what)) {
+        let names: std::collections::BTreeSet<_> = found.iter().map(|it| it.what).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Complaint::new(exit::USAGE, format!("doctor has no finding `{unknown}` here; it has {names}")));
+    }
     if !args.only.is_empty() {
         found.retain(|it| args.only.iter().any(|what| what == it.what));
-        let is_good = |what: &String| {
-            let mut of_it = found.iter().filter(|it| it.what == what).peekable();
-            of_it.peek().is_some() && of_it.all(|it| it.mark == Mark::Good)
-        };
-        sound = args.only.iter().all(is_good);
+        sound = found.iter().all(|it| it.mark == Mark::Good);
     }
     if args.json {
         out::json(&serde_json::json!({ "ok": sound, "findings": found }));
@@ -220,9 +220,9 @@ fn alerts(config: &Config) -> Option<Finding> {
     })
 }
 
+/// Whether people may write here who should not.
 fn is_open(mode: u32) -> bool {
-    let is_shared = mode & SHARED == SHARED;
-    mode & OTHERS_WRITE & if is_shared { 0o007 } else { 0o077 } != 0
+    mode & OTHERS_WRITE & if is_shared(mode) { 0o007 } else { 0o077 } != 0
 }
 
 /// The service as systemd runs it.
@@ -254,9 +254,8 @@ fn service_unit(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
 /// What the daemon cannot read or write of the folders.
 fn rights(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Finding> {
     let daemon = DaemonUser::of(config)?;
-    let mut all = folders.iter().map(|it| config.tasks.join(it.name.as_str()));
-    let closed: Vec<_> = all.by_ref().filter(|it| !daemon.problems(it).is_empty()).collect();
-    let first = closed.first()?.file_name()?.to_string_lossy().into_owned();
+    let closed: Vec<_> = folders.iter().filter(|it| !daemon.problems(&it.dir).is_empty()).collect();
+    let first = &closed.first()?.name;
     let sentence = format!(
         "{} of {} folders cannot be read and written by the daemon ({}): see `pieme validate {first}`",
         closed.len(),

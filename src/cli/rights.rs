@@ -11,12 +11,11 @@ use nix::unistd::{AccessFlags, Gid, Group, Uid, User, access, geteuid, setgid, s
 
 use crate::config::Config;
 use crate::taskdir::Problem;
+use crate::taskdir::folder::is_shared;
 
 use super::{Complaint, exit};
 
-/// setgid and writable by the group: the folder of an installation that a group shares.
-const SHARED: u32 = 0o2020;
-/// What is masked out of new files in such a folder.
+/// The umask for new files in a folder that a group shares.
 const FOR_GROUP: Mode = Mode::S_IRWXO;
 
 /// Refuses whoever cannot look into the state folder, with a sentence that says what to do.
@@ -38,7 +37,7 @@ pub fn act_as_owner(config: &Config) -> Result<(), Complaint> {
             Complaint::new(exit::FAILED, sentence)
         })?;
     }
-    if tasks.permissions().mode() & SHARED == SHARED {
+    if is_shared(tasks.mode()) {
         umask(FOR_GROUP);
     }
     Ok(())

@@ -23,8 +23,11 @@ pub const PRIVATE_FILE: Mode = Mode::from_bits_truncate(0o600);
 pub const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
 pub const PRIVATE_FOLDER: Mode = Mode::from_bits_truncate(0o700);
 
-/// The bits of a folder that its group shares.
-const SHARED: u32 = Mode::S_ISGID.union(Mode::S_IWGRP).bits();
+/// Whether a folder of this mode is shared by its group: the group may write, and new files belong to the group.
+pub fn is_shared(mode: u32) -> bool {
+    let shared = Mode::S_ISGID.union(Mode::S_IWGRP).bits();
+    mode & shared == shared
+}
 
 const FOLDER_FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 const READ_FLAGS: OFlag =
@@ -103,7 +106,7 @@ impl Folder {
     }
 
     fn new(fd: OwnedFd, path: PathBuf) -> Folder {
-        let group = fstat(&fd).ok().filter(|stat| stat.st_mode & SHARED == SHARED).map(|stat| stat.st_gid);
+        let group = fstat(&fd).ok().filter(|stat| is_shared(stat.st_mode)).map(|stat| stat.st_gid);
         Folder { fd, path, group }
     }
 
