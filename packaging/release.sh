@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes a release in target/release-VERSION: the Debian packages, a tarball, an SBOM (CycloneDX), the notes and checksums of all.
-# The version stands in Cargo.toml, and CHANGELOG.md must have its section. Installs cargo-cyclonedx into target/tools.
+# Makes a release in target/release-VERSION: the Debian packages, a tarball, an SBOM (CycloneDX),
+# the release notes and the checksums. The version is the one in Cargo.toml; CHANGELOG.md must have
+# a section "## [VERSION]". Installs cargo-cyclonedx into target/tools.
 #   packaging/release.sh [--profile dev|release]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,9 +9,10 @@ cd "$(dirname "$0")/.."
 profile=release
 [ "${1:-}" != --profile ] || profile=$2
 version=$(sed -n '/^\[package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-notes=$(awk -v version="$version" '/^## /{on = index($0, "## " version) == 1; next} on' CHANGELOG.md)
-[ -n "$notes" ] || { echo "CHANGELOG.md has no section \"## $version\"" >&2; exit 1; }
-[ -z "$(git status --porcelain)" ] || { echo 'there are changes that are not committed' >&2; exit 1; }
+heading="## [$version]"
+notes=$(awk -v heading="$heading" '/^## /{on = index($0, heading) == 1; next} on' CHANGELOG.md)
+[ -n "$notes" ] || { echo "CHANGELOG.md has no section \"$heading\"" >&2; exit 1; }
+[ -z "$(git status --porcelain)" ] || { echo 'there are uncommitted changes' >&2; exit 1; }
 
 out=target/release-$version
 rm -rf "$out"
@@ -24,13 +26,15 @@ trap 'rm -rf "$made"' EXIT
 dpkg-deb -x "$out"/pieme_*.deb "$made/root"
 mkdir -p "$made/$name"
 cp -a "$made/root/usr/bin/." "$made/$name/"
-cp -r README.md CHANGELOG.md LICENSE config.toml docs systemd packaging/monitoring target/package/man1 target/package/man8 \
-  target/package/completions "$made/$name/"
+cp -r README.md CHANGELOG.md LICENSE config.toml docs systemd packaging/monitoring \
+  target/package/man1 target/package/man8 target/package/completions "$made/$name/"
 rm -rf "$made/$name/docs/screens"
-tar --sort=name --owner=0 --group=0 --mtime="@$(git log -1 --format=%ct)" -C "$made" -czf "$out/$name.tar.gz" "$name"
+tar --sort=name --owner=0 --group=0 --mtime="@$(git log -1 --format=%ct)" \
+  -C "$made" -czf "$out/$name.tar.gz" "$name"
 
 tools=target/tools/bin
-[ -x "$tools/cargo-cyclonedx" ] || cargo install --quiet --locked --root target/tools cargo-cyclonedx
+[ -x "$tools/cargo-cyclonedx" ] ||
+  cargo install --quiet --locked --root target/tools cargo-cyclonedx
 PATH="$PWD/$tools:$PATH" cargo cyclonedx --quiet --format json --override-filename "$name.cdx"
 mv "$name.cdx.json" "$out/"
 
