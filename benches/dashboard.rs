@@ -102,7 +102,7 @@ fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) -> TaskName {
     fs::create_dir_all(&dir).expect("a scratch folder");
     fs::write(dir.join("task.toml"), "url = \"https://shop.example/\"\n").expect("a scratch file");
     let task = TaskName::new(name).expect("a name");
-    store.remember_task(&task, None, Utc::now()).expect("our own store");
+    store.upsert_task(&task, None, Utc::now()).expect("our own store");
     store.set_paused(&task, true).expect("our own store");
     publish(store, &task, rows, usize::MAX);
     task
@@ -159,7 +159,7 @@ fn start(folder: &Path) -> Child {
 fn wait_for_index(folder: &Path) {
     let store = Store::open_reader(&folder.join("state/pieme.db")).expect("our own store");
     for _ in 0..6_000 {
-        if store.unindexed().expect("our own store").is_empty() {
+        if store.unindexed_tasks().expect("our own store").is_empty() {
             return;
         }
         std::thread::sleep(Duration::from_millis(100));

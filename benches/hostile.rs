@@ -12,9 +12,9 @@ use std::time::Duration;
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use pages::Hostile;
 use pieme::extract::extract;
-use pieme::induce::find::View;
-use pieme::induce::{LearnOptions, Method, learn};
-use pieme::page::encode::{Encoded, Encoding};
+use pieme::learn::find::PageView;
+use pieme::learn::{LearnOptions, Method, learn};
+use pieme::page::encode::{EncodedPage, TagEncoding};
 use pieme::page::{Tokens, Tree, charset};
 
 #[path = "../tests/it/hostile/pages.rs"]
@@ -66,8 +66,8 @@ fn one(name: &str) {
     let (tree, seconds) = timed(|| {
         let tree = Tree::parse(&charset::decode(&bytes, None).text);
         let tokens = Tokens::new(&tree);
-        for encoding in [Encoding::Block, Encoding::Tags, Encoding::Chunks] {
-            Encoded::new(&tokens, encoding);
+        for encoding in [TagEncoding::Block, TagEncoding::Tags, TagEncoding::Chunks] {
+            EncodedPage::new(&tokens, encoding);
         }
         tree
     });
@@ -86,7 +86,7 @@ fn one(name: &str) {
     }
     let (_, seconds) = timed(|| match &template {
         Some(template) => drop(extract(template, &tree[0])),
-        None => drop(View::new(&tree[0])),
+        None => drop(PageView::new(&tree[0])),
     });
     show(seconds);
     let peak = getrusage(UsageWho::RUSAGE_SELF).expect("a process may ask for its own usage").max_rss() as f64 / 1024.0;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use hotels::{FORMATS, ROUNDS, ROWS, SHOWN, exported};
 use pieme::model::{Outcome, Publication};
-use pieme::store::{Query, Store, Wanted};
+use pieme::store::{Query, SearchRequest, Store};
 use postgres::{Schema, Server};
 use tokio_postgres::{Client, NoTls};
 
@@ -119,7 +119,7 @@ fn search(schema: &Schema) {
     let statement = runtime.block_on(bare.prepare(sql)).expect("a statement");
     for (what, typed, asked) in ASKED {
         let query = Query::parse(typed, None).expect("words");
-        let wanted = Wanted { query, tasks: Vec::new(), limit: SHOWN, offset: 0 };
+        let wanted = SearchRequest { query, tasks: Vec::new(), limit: SHOWN, offset: 0 };
         let (mut theirs, mut ours) = (Duration::MAX, Duration::MAX);
         let (mut total, mut is_more) = (0, false);
         // Turn by turn, so that both meet the same machine.
@@ -131,7 +131,7 @@ fn search(schema: &Schema) {
             let answer = store.search(&wanted).expect("an answer");
             ours = ours.min(began.elapsed());
             assert!(answer.hits.len() <= found.len(), "{what}");
-            (total, is_more) = (answer.total, answer.is_more);
+            (total, is_more) = (answer.total, answer.is_total_capped);
         }
         let ms = |it: Duration| it.as_secs_f64() * 1e3;
         let (ratio, more) = (ours.as_secs_f64() / theirs.as_secs_f64(), if is_more { ">" } else { "" });

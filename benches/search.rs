@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hotels::{FORMATS, ROUNDS, ROWS, SHOWN, cells, exported};
-use pieme::store::{Query, Store, Wanted};
+use pieme::store::{Query, SearchRequest, Store};
 use rusqlite::{Connection, params};
 
 /// What is typed, and what the bare table is asked.
@@ -91,7 +91,7 @@ fn search(database: &Path, bare: &Connection) {
     let mut worst = 0.0_f64;
     for (what, typed, asked) in ASKED {
         let query = Query::parse(typed, None).expect("words");
-        let wanted = Wanted { query, tasks: Vec::new(), limit: SHOWN, offset: 0 };
+        let wanted = SearchRequest { query, tasks: Vec::new(), limit: SHOWN, offset: 0 };
         let sql = format!("SELECT rowid FROM bare WHERE bare MATCH ?1 ORDER BY rank LIMIT {SHOWN}");
         let mut statement = bare.prepare(&sql).expect("a statement");
         let (mut theirs, mut ours) = (Duration::MAX, Duration::MAX);
@@ -106,7 +106,7 @@ fn search(database: &Path, bare: &Connection) {
             let answer = store.search(&wanted).expect("an answer");
             ours = ours.min(began.elapsed());
             assert_eq!(ids.len(), answer.hits.len(), "{what}");
-            (total, is_more) = (answer.total, answer.is_more);
+            (total, is_more) = (answer.total, answer.is_total_capped);
         }
         let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
         worst = worst.max(ratio);

@@ -1,6 +1,6 @@
 //! EDGE: config.toml, what holds for all tasks. Relative paths are relative to the folder of config.toml.
 
-mod place;
+mod listen_address;
 pub mod secrets;
 pub mod store;
 
@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::alert::{Channels, Settings, Smtp};
-use crate::model::{Span, StoreAddress, Timeouts};
-use crate::taskdir::{MAX_TOML_BYTES, Problem, Source};
+use crate::model::{PostgresTimeouts, StoreAddress, TimeSpan};
+use crate::tasks::{MAX_TOML_BYTES, Problem, TomlSource};
 use store::StoreTextError;
 
-pub use place::Place;
+pub use self::listen_address::ListenAddress;
 
 const FILE: &str = "config.toml";
 /// Chromium is looked for where programs are.
-const FOUND: &str = "auto";
+const AUTO_BROWSER: &str = "auto";
 /// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
-const SHORTEST_LEASE: Span = Span::seconds(2);
+const SHORTEST_LEASE: TimeSpan = TimeSpan::seconds(2);
 /// A server across the world, or a busy one, may take this long for its first word.
-const SHORTEST_TIMEOUT: Span = Span::seconds(1);
+const SHORTEST_TIMEOUT: TimeSpan = TimeSpan::seconds(1);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// Names the file for programs that are not given `--config`.
@@ -50,33 +50,33 @@ pub struct Config {
     pub max_running: u32,
     pub per_host: u32,
     /// How long running tasks may go on after SIGTERM.
-    pub stop_grace: Span,
-    pub log: Log,
-    pub web: Web,
-    pub pages: Pages,
-    pub keep: Keep,
+    pub stop_grace: TimeSpan,
+    pub log: LogSettings,
+    pub web: WebSettings,
+    pub pages: PageSettings,
+    pub keep: RetentionSettings,
     /// Where figures and health are served; none: they are not.
     pub metrics: Option<SocketAddr>,
     pub alert: Settings,
     pub smtp: Smtp,
-    pub fleet: Fleet,
+    pub fleet: FleetSettings,
     /// How long PostgreSQL may take; the store's address has them too.
-    pub postgres: Timeouts,
+    pub postgres: PostgresTimeouts,
 }
 
 /// This daemon among those that share a PostgreSQL database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fleet {
+pub struct FleetSettings {
     /// `auto`: the machine's name, with a number for the state folder.
     pub name: String,
     /// A daemon that has not been heard of for so long is gone, and its tasks are the others'.
-    pub lease: Span,
+    pub lease: TimeSpan,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Log {
+pub struct LogSettings {
     pub format: LogFormat,
 }
 
@@ -93,10 +93,10 @@ pub enum LogFormat {
 
 /// The dashboard, and the search page alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Web {
-    pub at: Place,
+pub struct WebSettings {
+    pub at: ListenAddress,
     /// Where the search page is served alone, to everybody who can reach it.
-    pub search: Place,
+    pub search: ListenAddress,
     /// The names that it may be asked for by, beside those of loopback: of a server that stands before it.
     pub hosts: Vec<String>,
     /// What a password is compared with, once `pieme web password` has written it.
@@ -106,14 +106,14 @@ pub struct Web {
 /// Where the dashboard stood in config.toml before there was one; such files are still read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Dashboard {
+struct LegacyDashboard {
     listen: Option<SocketAddr>,
 }
 
 /// How many raw pages are kept beside the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Pages {
+pub struct PageSettings {
     /// Pages of one run.
     pub a_run: u32,
     /// Runs that were not published; of published ones the last is kept.
@@ -123,16 +123,16 @@ pub struct Pages {
 /// What is kept of the past; the daemon removes the rest once a day, and `pieme gc` at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Keep {
+pub struct RetentionSettings {
     /// Runs of a task.
     pub runs: u32,
-    pub runs_for: Span,
+    pub runs_for: TimeSpan,
     /// Runs of a task with their trace.
     pub traces: u32,
     /// Sets of rows of a task that were kept aside.
     pub quarantined: u32,
     /// How long all of it is kept when the task's folder is gone. The published rows stay.
-    pub removed_for: Span,
+    pub removed_for: TimeSpan,
 }
 
 impl Config {
@@ -145,7 +145,7 @@ impl Config {
     /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
         let found = || [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists());
-        match named(explicit).or_else(found) {
+        match explicit_file(explicit).or_else(found) {
             Some(file) => Config::load(&file),
             None => Err(Problem::new(Path::new(FILE), "there is no config.toml here and none in /etc/pieme")
                 .hint("go to its folder, or name it: --config FILE, or PIEME_CONFIG=FILE")),
@@ -153,17 +153,17 @@ impl Config {
     }
 
     /// Where nobody has named a file and there are two: which is used, and which is not.
-    pub fn passed_over(explicit: Option<&Path>) -> Option<String> {
-        match named(explicit) {
+    pub fn shadowed_file_note(explicit: Option<&Path>) -> Option<String> {
+        match explicit_file(explicit) {
             Some(_) => None,
-            None => passed_over(Path::new(FILE), Path::new(SYSTEM_FILE)),
+            None => shadowed_note(Path::new(FILE), Path::new(SYSTEM_FILE)),
         }
     }
 
     pub fn load(path: &Path) -> Result<Config, Problem> {
         let bytes = read(path)?;
-        let source = Source::new(path.to_owned(), bytes)?;
-        let mut file: File = source.parse()?;
+        let source = TomlSource::new(path.to_owned(), bytes)?;
+        let mut file: RawConfig = source.parse()?;
         check(&source, &file)?;
         file.alert.exec.append(&mut file.exec);
         file.alert.dashboard = file.web_url.take();
@@ -176,20 +176,20 @@ impl Config {
             None => StoreAddress::Sqlite(state.join("pieme.db")),
             Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
-        let store = store.with_timeouts(Timeouts { idle_in_transaction: file.fleet.lease, ..file.postgres });
+        let store = store.with_timeouts(PostgresTimeouts { idle_in_transaction: file.fleet.lease, ..file.postgres });
         Ok(Config {
             tasks: folder.join(&file.tasks),
             socket: folder.join(file.socket.unwrap_or_else(|| state.join("control.sock"))),
             store,
             secrets,
-            browser: (file.browser != FOUND).then(|| folder.join(&file.browser)),
+            browser: (file.browser != AUTO_BROWSER).then(|| folder.join(&file.browser)),
             max_running: file.max_running,
             per_host: file.per_host,
             stop_grace: file.stop_grace,
             log: file.log,
-            web: Web {
-                at: file.web.or(file.dashboard.listen.map(Place::Tcp)).unwrap_or_default().beside(folder),
-                search: file.search.beside(folder),
+            web: WebSettings {
+                at: file.web.or(file.dashboard.listen.map(ListenAddress::Tcp)).unwrap_or_default().relative_to(folder),
+                search: file.search.relative_to(folder),
                 hosts: file.web_hosts,
                 password: state.join("web-password"),
             },
@@ -214,7 +214,7 @@ impl Config {
 /// config.toml as it is typed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct File {
+struct RawConfig {
     tasks: PathBuf,
     state: PathBuf,
     /// Absent: control.sock in the state folder.
@@ -225,74 +225,74 @@ struct File {
     browser: String,
     max_running: u32,
     per_host: u32,
-    stop_grace: Span,
-    log: Log,
+    stop_grace: TimeSpan,
+    log: LogSettings,
     /// Absent: [`Place::default`].
-    web: Option<Place>,
-    search: Place,
+    web: Option<ListenAddress>,
+    search: ListenAddress,
     web_hosts: Vec<String>,
     /// Where people reach the dashboard: alerts link to it.
     web_url: Option<Url>,
-    pages: Pages,
-    keep: Keep,
+    pages: PageSettings,
+    keep: RetentionSettings,
     metrics: Option<SocketAddr>,
     alert: Settings,
     smtp: Smtp,
-    fleet: Fleet,
-    postgres: Timeouts,
+    fleet: FleetSettings,
+    postgres: PostgresTimeouts,
     /// Where `[alert.exec]` stood before there were alerts; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing)]
-    dashboard: Dashboard,
+    dashboard: LegacyDashboard,
 }
 
-impl Default for File {
-    fn default() -> File {
-        File {
+impl Default for RawConfig {
+    fn default() -> RawConfig {
+        RawConfig {
             tasks: PathBuf::from("tasks"),
             state: PathBuf::from("state"),
             socket: None,
             store: None,
             secrets: PathBuf::from("secrets"),
-            browser: FOUND.to_owned(),
+            browser: AUTO_BROWSER.to_owned(),
             max_running: 4,
             per_host: 1,
-            stop_grace: Span::seconds(30),
-            log: Log::default(),
+            stop_grace: TimeSpan::seconds(30),
+            log: LogSettings::default(),
             web: None,
-            search: Place::Off,
+            search: ListenAddress::Off,
             web_hosts: Vec::new(),
             web_url: None,
-            pages: Pages::default(),
-            keep: Keep::default(),
+            pages: PageSettings::default(),
+            keep: RetentionSettings::default(),
             metrics: None,
             alert: Settings::default(),
             smtp: Smtp::default(),
-            fleet: Fleet::default(),
-            postgres: Timeouts::default(),
+            fleet: FleetSettings::default(),
+            postgres: PostgresTimeouts::default(),
             exec: BTreeMap::new(),
-            dashboard: Dashboard::default(),
+            dashboard: LegacyDashboard::default(),
         }
     }
 }
 
-impl Default for Fleet {
-    fn default() -> Fleet {
-        Fleet { name: FOUND.to_owned(), lease: Span::seconds(15) }
+impl Default for FleetSettings {
+    fn default() -> FleetSettings {
+        FleetSettings { name: AUTO_BROWSER.to_owned(), lease: TimeSpan::seconds(15) }
     }
 }
 
-impl Default for Pages {
-    fn default() -> Pages {
-        Pages { a_run: 20, bad_runs: 5 }
+impl Default for PageSettings {
+    fn default() -> PageSettings {
+        PageSettings { a_run: 20, bad_runs: 5 }
     }
 }
 
-impl Default for Keep {
-    fn default() -> Keep {
-        let days = |days: u64| Span::seconds(days * 86_400);
-        Keep { runs: 1_000, runs_for: days(400), traces: 20, quarantined: 3, removed_for: days(30) }
+impl Default for RetentionSettings {
+    fn default() -> RetentionSettings {
+        let days = |days: u64| TimeSpan::seconds(days * 86_400);
+        RetentionSettings { runs: 1_000, runs_for: days(400), traces: 20, quarantined: 3, removed_for: days(30) }
     }
 }
 
@@ -309,7 +309,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     fs::read(path).map_err(|error| problem(error.to_string()))
 }
 
-fn check(source: &Source, file: &File) -> Result<(), Problem> {
+fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
     let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
     if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
         return Err(
@@ -320,7 +320,7 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
         let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
-    let Timeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout, .. } = file.postgres;
+    let PostgresTimeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout, .. } = file.postgres;
     for (key, timeout) in [
         ("connect_timeout", connect_timeout),
         ("answer_timeout", answer_timeout),
@@ -357,17 +357,17 @@ fn check(source: &Source, file: &File) -> Result<(), Problem> {
     }
     file.smtp.check().map_err(|(key, why, hint)| {
         let problem = source.problem_at_key(&["smtp", key], why).hint(hint);
-        if key == "password" { problem.unquoted() } else { problem }
+        if key == "password" { problem.without_snippet() } else { problem }
     })
 }
 
 /// Says what is wrong with the store's address where it stands.
 /// The file that a person has chosen.
-fn named(explicit: Option<&Path>) -> Option<PathBuf> {
+fn explicit_file(explicit: Option<&Path>) -> Option<PathBuf> {
     explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from))
 }
 
-fn passed_over(here: &Path, system: &Path) -> Option<String> {
+fn shadowed_note(here: &Path, system: &Path) -> Option<String> {
     let is_another = || here.canonicalize().ok() != system.canonicalize().ok();
     let whole = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
     (here.exists() && system.exists() && is_another()).then(|| {
@@ -375,9 +375,9 @@ fn passed_over(here: &Path, system: &Path) -> Option<String> {
     })
 }
 
-fn store_problem(source: &Source, error: &StoreTextError) -> Problem {
+fn store_problem(source: &TomlSource, error: &StoreTextError) -> Problem {
     let problem = source.problem_at_key(&["store"], error.to_string());
-    let problem = if matches!(error, StoreTextError::Password) { problem.unquoted() } else { problem };
+    let problem = if matches!(error, StoreTextError::Password) { problem.without_snippet() } else { problem };
     match error.hint() {
         Some(hint) => problem.hint(hint),
         None => problem,
@@ -396,29 +396,33 @@ mod tests {
     fn a_system_file_that_is_passed_over_is_named() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let (here, system) = (folder.path().join("config.toml"), folder.path().join("etc.toml"));
-        assert_eq!(passed_over(&here, &system), None);
+        assert_eq!(shadowed_note(&here, &system), None);
         fs::write(&here, "").expect("a file");
-        assert_eq!(passed_over(&here, &system), None, "there is no choice");
+        assert_eq!(shadowed_note(&here, &system), None, "there is no choice");
         std::os::unix::fs::symlink(&here, &system).expect("a link");
-        assert_eq!(passed_over(&here, &system), None, "it is the same file");
+        assert_eq!(shadowed_note(&here, &system), None, "it is the same file");
         fs::remove_file(&system).expect("a link");
         fs::write(&system, "").expect("a file");
-        let note = passed_over(&here, &system).unwrap_or_default();
+        let note = shadowed_note(&here, &system).unwrap_or_default();
         assert!(note.starts_with(&format!("{} is used, not {}", here.display(), system.display())), "{note}");
     }
 
     #[test]
     fn the_config_file_we_ship_says_the_defaults() {
         let text = include_str!("../config.toml");
-        let shipped: File = toml::from_str(text).expect("our own file");
+        let shipped: RawConfig = toml::from_str(text).expect("our own file");
         let store = Some("state/pieme.db".to_owned());
         let socket = Some(PathBuf::from("state/control.sock"));
-        assert_eq!(shipped, File { store, socket, web: Some(Place::default()), ..File::default() });
-        let empty: File = toml::from_str("").expect("every key has a default");
-        assert_eq!(empty, File::default());
+        assert_eq!(shipped, RawConfig { store, socket, web: Some(ListenAddress::default()), ..RawConfig::default() });
+        let empty: RawConfig = toml::from_str("").expect("every key has a default");
+        assert_eq!(empty, RawConfig::default());
         // Complete: every key that there is stands in it.
-        let every =
-            File { store: Some(String::new()), socket: Some(PathBuf::new()), web: Some(Place::Off), ..File::default() };
+        let every = RawConfig {
+            store: Some(String::new()),
+            socket: Some(PathBuf::new()),
+            web: Some(ListenAddress::Off),
+            ..RawConfig::default()
+        };
         let keys = toml::Table::try_from(every).expect("plain data");
         for (name, value) in &keys {
             let tables = value.as_table().into_iter().flat_map(|table| table.iter());

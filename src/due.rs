@@ -14,36 +14,36 @@ use croner::parser::{CronParser, Seconds, Year};
 use siphasher::sip::SipHasher13;
 
 use crate::model::task::Schedule;
-use crate::model::{Span, TaskName};
+use crate::model::{TaskName, TimeSpan};
 
 /// What neither `cron` nor `every` means.
-pub const DEFAULT_EVERY: Span = Span::seconds(6 * 3600);
+pub const DEFAULT_EVERY: TimeSpan = TimeSpan::seconds(6 * 3600);
 
 /// Below this a schedule is a busy loop against somebody's server.
-pub const MIN_EVERY: Span = Span::seconds(10);
+pub const MIN_EVERY: TimeSpan = TimeSpan::seconds(10);
 
 /// Beyond this a schedule is a mistake, and sums of instants could overflow.
-pub const MAX_EVERY: Span = Span::seconds(366 * 86_400);
+pub const MAX_EVERY: TimeSpan = TimeSpan::seconds(366 * 86_400);
 
 /// Longest gap that a time zone ever had: Samoa left out 30 December 2011.
 const LONGEST_GAP_MINUTES: i64 = 24 * 60;
 
 /// The instant a schedule names, without jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub DateTime<Utc>);
+pub struct ScheduleSlot(pub DateTime<Utc>);
 
 /// One due run: the slot it is for, and when to start it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    pub slot: Slot,
+    pub slot: ScheduleSlot,
     pub start_at: DateTime<Utc>,
 }
 
 /// What to do after a time without a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missed {
+pub struct MissedRuns {
     /// The newest slot that was missed, if it is young enough to be made up; at most one run, however many were missed.
-    pub make_up: Option<Slot>,
+    pub catch_up: Option<ScheduleSlot>,
     /// The first slot still to come.
     pub next: Due,
 }
@@ -59,11 +59,11 @@ pub enum DueError {
     #[error("`{0}` is due more often than once a minute")]
     TooOften(String),
     #[error("every = \"{0}\" is too short")]
-    TooShort(Span),
+    TooShort(TimeSpan),
     #[error("every = \"{0}\" is too long")]
-    TooLong(Span),
+    TooLong(TimeSpan),
     #[error("jitter = \"{jitter}\" is longer than the time between two runs, {between}")]
-    Jitter { jitter: Span, between: Span },
+    Jitter { jitter: TimeSpan, between: TimeSpan },
     #[error("there is no slot after {0}")]
     EndOfTime(DateTime<Utc>),
 }
@@ -100,20 +100,20 @@ impl DueError {
 /// The first slot after `after`, and when to start it. For `every`, `after` is the previous slot: the length of a run
 /// does not move the next one.
 pub fn next_due(schedule: &Schedule, after: DateTime<Utc>, task: &TaskName) -> Result<Due, DueError> {
-    let slot = Plan::of(schedule)?.next(after)?;
+    let slot = ParsedSchedule::of(schedule)?.next(after)?;
     Ok(Due { slot, start_at: start_at(schedule, slot, task) })
 }
 
 /// The time between the two slots after `after`.
 pub fn period(schedule: &Schedule, after: DateTime<Utc>) -> Option<TimeDelta> {
-    let plan = Plan::of(schedule).ok()?;
+    let plan = ParsedSchedule::of(schedule).ok()?;
     let first = plan.next(after).ok()?;
     Some(plan.next(first.0).ok()?.0 - first.0)
 }
 
 /// When to start the run of a slot: between the slot and `jitter` later.
-pub fn start_at(schedule: &Schedule, slot: Slot, task: &TaskName) -> DateTime<Utc> {
-    let jitter_ms = u64::try_from(delta(schedule.jitter).num_milliseconds()).unwrap_or(0);
+pub fn start_at(schedule: &Schedule, slot: ScheduleSlot, task: &TaskName) -> DateTime<Utc> {
+    let jitter_ms = u64::try_from(to_time_delta(schedule.jitter).num_milliseconds()).unwrap_or(0);
     if jitter_ms == 0 {
         return slot.0;
     }
@@ -124,23 +124,28 @@ pub fn start_at(schedule: &Schedule, slot: Slot, task: &TaskName) -> DateTime<Ut
 }
 
 /// What was missed between the last slot that ran and `now`, and how to go on.
-pub fn missed(schedule: &Schedule, last_slot: Slot, now: DateTime<Utc>, task: &TaskName) -> Result<Missed, DueError> {
-    let plan = Plan::of(schedule)?;
-    let oldest = now.checked_sub_signed(delta(schedule.catch_up)).unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let make_up = plan.newest(last_slot.0, now)?.filter(|slot| slot.0 >= oldest);
+pub fn missed(
+    schedule: &Schedule,
+    last_slot: ScheduleSlot,
+    now: DateTime<Utc>,
+    task: &TaskName,
+) -> Result<MissedRuns, DueError> {
+    let plan = ParsedSchedule::of(schedule)?;
+    let oldest = now.checked_sub_signed(to_time_delta(schedule.catch_up)).unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let make_up = plan.newest_slot(last_slot.0, now)?.filter(|slot| slot.0 >= oldest);
     // A clock that was ahead when the last slot ran must not silence the task until it gets there again.
     let slot = plan.next_on_grid(last_slot.0, now)?;
-    Ok(Missed { make_up, next: Due { slot, start_at: start_at(schedule, slot, task) } })
+    Ok(MissedRuns { catch_up: make_up, next: Due { slot, start_at: start_at(schedule, slot, task) } })
 }
 
 /// Everything that can be wrong with a schedule, found when the folder is dropped.
 pub fn check(schedule: &Schedule) -> Result<(), DueError> {
     // Any fixed instant does; this one keeps the answer the same on every machine.
     let start = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_454);
-    let plan = Plan::of(schedule)?;
+    let plan = ParsedSchedule::of(schedule)?;
     let first = plan.next(start)?;
     let second = plan.next(first.0)?;
-    let between = Span((second.0 - first.0).to_std().unwrap_or_default());
+    let between = TimeSpan((second.0 - first.0).to_std().unwrap_or_default());
     if schedule.jitter > between {
         return Err(DueError::Jitter { jitter: schedule.jitter, between });
     }
@@ -148,14 +153,14 @@ pub fn check(schedule: &Schedule) -> Result<(), DueError> {
 }
 
 /// A schedule, read.
-enum Plan<'a> {
+enum ParsedSchedule<'a> {
     Every(TimeDelta),
-    Cron { text: &'a str, cron: Box<Cron>, zone: Tz, kind: Kind },
+    Cron { text: &'a str, cron: Box<Cron>, zone: Tz, kind: CronKind },
 }
 
 /// How a cron spec meets the two days a year on which the wall clock jumps.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CronKind {
     /// Fixed times of day: each once a day, whatever the clock does.
     TimesOfDay,
     /// Every hour: plain instants, none skipped and none repeated.
@@ -164,18 +169,18 @@ enum Kind {
     Window,
 }
 
-impl<'a> Plan<'a> {
-    fn of(schedule: &'a Schedule) -> Result<Plan<'a>, DueError> {
+impl<'a> ParsedSchedule<'a> {
+    fn of(schedule: &'a Schedule) -> Result<ParsedSchedule<'a>, DueError> {
         match (&schedule.cron, schedule.every) {
             (Some(_), Some(_)) => Err(DueError::Both),
-            (Some(text), None) => Plan::of_cron(text, schedule.timezone),
+            (Some(text), None) => ParsedSchedule::of_cron(text, schedule.timezone),
             (None, Some(every)) if every < MIN_EVERY => Err(DueError::TooShort(every)),
             (None, Some(every)) if every > MAX_EVERY => Err(DueError::TooLong(every)),
-            (None, every) => Ok(Plan::Every(delta(every.unwrap_or(DEFAULT_EVERY)))),
+            (None, every) => Ok(ParsedSchedule::Every(to_time_delta(every.unwrap_or(DEFAULT_EVERY)))),
         }
     }
 
-    fn of_cron(text: &'a str, zone: Tz) -> Result<Plan<'a>, DueError> {
+    fn of_cron(text: &'a str, zone: Tz) -> Result<ParsedSchedule<'a>, DueError> {
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let cron =
             parser.parse(text).map_err(|error| DueError::Cron { text: text.to_owned(), why: error.to_string() })?;
@@ -185,43 +190,45 @@ impl<'a> Plan<'a> {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let star_minute = fields.len().checked_sub(5).is_some_and(|minute| fields[minute].contains('*'));
         let kind = match (cron.pattern.hours.values().len(), star_minute) {
-            (24, _) => Kind::EveryHour,
-            (_, true) => Kind::Window,
-            (_, false) => Kind::TimesOfDay,
+            (24, _) => CronKind::EveryHour,
+            (_, true) => CronKind::Window,
+            (_, false) => CronKind::TimesOfDay,
         };
-        Ok(Plan::Cron { text, cron: Box::new(cron), zone, kind })
+        Ok(ParsedSchedule::Cron { text, cron: Box::new(cron), zone, kind })
     }
 
-    fn next(&self, after: DateTime<Utc>) -> Result<Slot, DueError> {
+    fn next(&self, after: DateTime<Utc>) -> Result<ScheduleSlot, DueError> {
         match self {
-            Plan::Every(every) => after.checked_add_signed(*every).map(Slot).ok_or(DueError::EndOfTime(after)),
-            Plan::Cron { text, cron, zone, kind } => {
+            ParsedSchedule::Every(every) => {
+                after.checked_add_signed(*every).map(ScheduleSlot).ok_or(DueError::EndOfTime(after))
+            }
+            ParsedSchedule::Cron { text, cron, zone, kind } => {
                 let never = |_| DueError::Never((*text).to_owned());
                 let by_instant = || cron.find_next_occurrence(&after.with_timezone(zone), false).map_err(never);
-                let by_wall_clock = || next_on_the_wall_clock(cron, *zone, after).map_err(never);
+                let by_wall_clock = || next_on_wall_clock(cron, *zone, after).map_err(never);
                 let at = match kind {
-                    Kind::EveryHour => by_instant()?.to_utc(),
-                    Kind::TimesOfDay => by_wall_clock()?,
-                    Kind::Window => by_instant()?.to_utc().min(by_wall_clock()?),
+                    CronKind::EveryHour => by_instant()?.to_utc(),
+                    CronKind::TimesOfDay => by_wall_clock()?,
+                    CronKind::Window => by_instant()?.to_utc().min(by_wall_clock()?),
                 };
-                Ok(Slot(at))
+                Ok(ScheduleSlot(at))
             }
         }
     }
 
     /// The first slot after `now` that stands on the grid through `anchor`.
-    fn next_on_grid(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<Slot, DueError> {
+    fn next_on_grid(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<ScheduleSlot, DueError> {
         match self {
-            Plan::Every(every) => self.next(last_on_grid(anchor, *every, now)),
-            Plan::Cron { .. } => self.next(now),
+            ParsedSchedule::Every(every) => self.next(last_on_grid(anchor, *every, now)),
+            ParsedSchedule::Cron { .. } => self.next(now),
         }
     }
 
     /// The newest slot after `anchor` and not after `now`.
-    fn newest(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<Option<Slot>, DueError> {
-        if let Plan::Every(every) = self {
+    fn newest_slot(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<Option<ScheduleSlot>, DueError> {
+        if let ParsedSchedule::Every(every) = self {
             let last = last_on_grid(anchor, *every, now);
-            return Ok((last > anchor).then_some(Slot(last)));
+            return Ok((last > anchor).then_some(ScheduleSlot(last)));
         }
         // Looks back over ever longer stretches, so that a minutely task after a year off costs a few steps, not 500,000.
         let mut back = TimeDelta::minutes(2);
@@ -256,24 +263,20 @@ fn nanoseconds(time: TimeDelta) -> i128 {
     i128::from(time.num_seconds()) * 1_000_000_000 + i128::from(time.subsec_nanos())
 }
 
-fn next_on_the_wall_clock(
-    cron: &Cron,
-    zone: Tz,
-    after: DateTime<Utc>,
-) -> Result<DateTime<Utc>, croner::errors::CronError> {
+fn next_on_wall_clock(cron: &Cron, zone: Tz, after: DateTime<Utc>) -> Result<DateTime<Utc>, croner::errors::CronError> {
     // UTC has no jumps: it carries the wall clock through croner unharmed.
     let mut wall = after.with_timezone(&zone).naive_local().and_utc();
     loop {
         wall = cron.find_next_occurrence(&wall, false)?;
         // In the second pass of a repeated hour the wall clock's next times lie behind us.
-        if let Some(at) = place(zone, wall.naive_utc()).filter(|at| *at > after) {
+        if let Some(at) = resolve_local_time(zone, wall.naive_utc()).filter(|at| *at > after) {
             return Ok(at);
         }
     }
 }
 
 /// The instant of a time on the wall clock: the first of two, or the end of the gap that swallowed it.
-fn place(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
+fn resolve_local_time(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
     if let Some(at) = zone.from_local_datetime(&wall).earliest() {
         return Some(at.to_utc());
     }
@@ -286,7 +289,7 @@ fn place(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
 }
 
 /// A span as chrono's, cut at a century so that no sum overflows.
-fn delta(span: Span) -> TimeDelta {
+fn to_time_delta(span: TimeSpan) -> TimeDelta {
     const CENTURY: TimeDelta = TimeDelta::days(36_525);
     TimeDelta::from_std(span.0).unwrap_or(CENTURY).min(CENTURY)
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long form of every promise check (safety.md section 2) on a release build; writes docs/promises.md. Takes some minutes.
+# Runs the long form of every promise (docs/design/safety.md 2); writes docs/promises.md.
 # With words, only the tests whose names contain one of them; then the report is printed and not written.
 set -uo pipefail
 cd "$(dirname "$0")/.."

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::model::RunId;
-use pieme::taskdir;
-use pieme::wire::{self, Answer, Assignment, Message, Outlet, Secrets};
+use pieme::protocol;
+use pieme::protocol::{Job, Message, ParentAnswer, ParentSocket, Secrets};
+use pieme::tasks;
 
 use super::{PAGES, ROWS, server, this};
 
@@ -36,9 +37,9 @@ pub fn lay_out(folder: &Path, port: u16) {
 }
 
 /// The order for a run of it.
-pub fn assignment(folder: &Path) -> Assignment {
-    let task = taskdir::read(&folder.join("tasks/crawl")).expect("a good folder");
-    Assignment {
+pub fn assignment(folder: &Path) -> Job {
+    let task = tasks::read(&folder.join("tasks/crawl")).expect("a good folder");
+    Job {
         run: RunId::new(),
         name: task.name,
         task: task.task,
@@ -56,13 +57,13 @@ pub fn assignment(folder: &Path) -> Assignment {
         past: Vec::new(),
         parent_pid: std::process::id(),
         stepwise: false,
-        still: None,
+        page_job: None,
     }
 }
 
 /// The process that fetches and extracts, fed and read as the daemon does it.
-pub fn child(assignment: &Assignment) {
-    let (mut outlet, theirs) = Outlet::pair().expect("a pair of sockets");
+pub fn child(assignment: &Job) {
+    let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
     let mut process = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
         .arg("run-child")
         .stdin(Stdio::from(theirs))
@@ -72,14 +73,16 @@ pub fn child(assignment: &Assignment) {
     outlet.write(assignment, &[]).expect("it listens");
     let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
     let (mut found, mut end) = (0, "it ended without a word".to_owned());
-    while let Ok(Some((message, _))) = wire::read::<Message>(&mut stdout) {
+    while let Ok(Some((message, _))) = protocol::read::<Message>(&mut stdout) {
         match message {
             Message::Rows { rows, .. } => found += rows.len(),
-            Message::Turn { .. } => outlet.write(&Answer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
+            Message::Turn { .. } => outlet.write(&ParentAnswer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
             Message::Connect { question, host, port } => {
                 let connection = TcpStream::connect((host, port)).expect("the server is there");
                 connection.set_nodelay(true).expect("a socket");
-                outlet.give(&Answer::Connected { question }, connection.into()).expect("it listens");
+                outlet
+                    .write_with_connection(&ParentAnswer::Connected { question }, connection.into())
+                    .expect("it listens");
             }
             Message::End(verdict) => {
                 end = verdict.sentence;

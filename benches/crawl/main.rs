@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use pieme::wire::Assignment;
+use pieme::protocol::Job;
 
 use fed::{Server, children, lay_out};
 
@@ -79,7 +79,7 @@ fn this() -> Command {
     Command::new(std::env::current_exe().expect("the benchmark itself"))
 }
 
-fn own(assignment: &Assignment) -> Duration {
+fn own(assignment: &Job) -> Duration {
     let before = children();
     fed::child(assignment);
     children() - before

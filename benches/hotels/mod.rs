@@ -75,7 +75,7 @@ pub fn index(store: &mut Store) {
     let (mut steps, mut longest, before, began) = (0, Duration::ZERO, cpu(), Instant::now());
     loop {
         let step = Instant::now();
-        let is_done = store.index(&task()).expect("a step").is_done;
+        let is_done = store.index_next_part(&task()).expect("a step").is_done;
         steps += 1;
         longest = longest.max(step.elapsed());
         if is_done {

@@ -1,6 +1,6 @@
 //! What learning and extracting cost, in processor time, against html5ever and against hand-written lxml.
 //!
-//! `cargo bench --bench learner` prints a line a page and the ratios of SPEC section 12. The pages are those of the corpus
+//! `cargo bench --bench learner` prints a line a page and ratios (docs/design/benchmarks.md 6). Pages: the corpus
 //! (`PIEME_CORPUS`, default ../shared) and one of our own that grows 38 times. Ratios of one run are what counts: machines
 //! are noisy, and all sides are measured in turn. docs/benchmarks.md says how to read it.
 
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::extract::records;
-use pieme::induce::{LearnOptions, Template, learn};
+use pieme::learn::{LearnOptions, Template, learn};
 use pieme::page::{Tree, charset};
 
 /// Each figure is the least of so many rounds.

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::extract::extract;
-use pieme::induce::{LearnOptions, learn};
+use pieme::learn::{LearnOptions, learn};
 use pieme::page::{Tree, charset};
 
 fuzz_target!(|bytes: &[u8]| {

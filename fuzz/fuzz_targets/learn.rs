@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::extract::extract;
-use pieme::induce::template::Template;
-use pieme::induce::{LearnOptions, Method, learn};
+use pieme::learn::template::Template;
+use pieme::learn::{LearnOptions, Method, learn};
 use pieme::page::{Tree, charset};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::model::{Script, Task};
-use pieme::taskdir::Source;
+use pieme::tasks::Source;
 
 fuzz_target!(|bytes: &[u8]| {
     for name in ["task.toml", "robot.toml"] {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::extract::extract;
-use pieme::induce::template::Template;
+use pieme::learn::template::Template;
 use pieme::page::Tree;
 
 const PAGES: [&str; 3] = [

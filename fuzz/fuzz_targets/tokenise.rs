@@ -3,17 +3,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pieme::page::encode::{Encoded, Encoding, MAX_SYMBOLS};
+use pieme::page::encode::{EncodedPage, TagEncoding, MAX_SYMBOLS};
 use pieme::page::tree::{MAX_ATTRIBUTES, MAX_DEPTH};
 use pieme::page::{Tokens, Tree, charset};
 
-const ENCODINGS: [Encoding; 6] = [
-    Encoding::Block,
-    Encoding::NoSpecial,
-    Encoding::NoPhysical,
-    Encoding::NoLogical,
-    Encoding::Tags,
-    Encoding::Chunks,
+const ENCODINGS: [TagEncoding; 6] = [
+    TagEncoding::Block,
+    TagEncoding::NoSpecial,
+    TagEncoding::NoPhysical,
+    TagEncoding::NoLogical,
+    TagEncoding::Tags,
+    TagEncoding::Chunks,
 ];
 
 fuzz_target!(|bytes: &[u8]| {
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let tokens = Tokens::new(&tree);
     for encoding in ENCODINGS {
-        let encoded = Encoded::new(&tokens, encoding);
+        let encoded = EncodedPage::new(&tokens, encoding);
         assert!(encoded.symbols.len() <= MAX_SYMBOLS + 1);
         let all = encoded.span(0..encoded.symbols.len());
         assert!(all.start <= all.stop && all.stop as usize <= tokens.list.len());

@@ -6,21 +6,21 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::notice::{Kind, Notice};
-use crate::judge::{self, Standing};
+use super::notification::{Notification, NotificationKind};
+use crate::judge::{self, TaskSnapshot};
 use crate::model::task::Alert;
-use crate::model::{Counts, Emptiness, Outcome, PastRun, Quarantine, RunId, State, TaskName};
+use crate::model::{ChangeCounts, Emptiness, Outcome, PastRun, Quarantine, RunId, State, TaskName};
 
 /// Of what strangers' pages and files say, this much goes into an alert.
-const MOST_CHARS: usize = 1_000;
+const MAX_CHARS: usize = 1_000;
 
 /// How a task stands, as far as alerts care.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct TaskCondition {
     pub task: TaskName,
     pub title: Option<String>,
     /// Without the run under way, which would hide how the last one ended.
-    pub standing: Standing,
+    pub standing: TaskSnapshot,
     pub running: bool,
     /// When its next run was promised; the standing has a later time where nobody was there to start it.
     pub due: Option<DateTime<Utc>>,
@@ -29,15 +29,15 @@ pub struct Look {
     pub failing_since: Option<DateTime<Utc>>,
     pub rows: Option<u64>,
     /// What the last run has changed in them, where it was compared.
-    pub changes: Option<Counts>,
+    pub changes: Option<ChangeCounts>,
     pub last_ok: Option<DateTime<Utc>>,
 }
 
 /// What a task's people were told since it was last well. Kept as JSON; what is missing is as by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Said {
-    pub troubles: Vec<Trouble>,
+pub struct NotifiedState {
+    pub troubles: Vec<Incident>,
     /// When the first of them began.
     pub since: Option<DateTime<Utc>>,
     /// The last run whose changed rows are no news any more.
@@ -47,87 +47,99 @@ pub struct Said {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
-    kind: Kind,
+pub struct Incident {
+    kind: NotificationKind,
     state: State,
 }
 
-enum News {
+enum ConditionChange {
     /// Running, paused, never run: neither good nor bad.
     None,
     Well,
-    Trouble(Kind),
+    Trouble(NotificationKind),
 }
 
 /// What to tell now under this id, and what was told after that.
-pub fn decide(wanted: &Alert, look: &Look, said: &Said, id: Uuid, now: DateTime<Utc>) -> (Option<Notice>, Said) {
+pub fn decide(
+    wanted: &Alert,
+    look: &TaskCondition,
+    said: &NotifiedState,
+    id: Uuid,
+    now: DateTime<Utc>,
+) -> (Option<Notification>, NotifiedState) {
     let state = judge::state(&look.standing, now);
     let last_run = look.standing.last_run.as_ref();
-    let mut after = Said { looked: true, ..said.clone() };
+    let mut after = NotifiedState { looked: true, ..said.clone() };
     if !said.looked {
         after.changed = last_run.map(|run| run.run);
     }
-    let told = match news(look, state) {
-        News::None => None,
-        News::Trouble(kind) => {
-            let trouble = Trouble { kind, state };
+    let told = match assess(look, state) {
+        ConditionChange::None => None,
+        ConditionChange::Trouble(kind) => {
+            let trouble = Incident { kind, state };
             let is_new = !said.troubles.contains(&trouble);
-            if is_new && kind.is_wanted(&wanted.on) && is_time(wanted, trouble, look.fails) {
+            if is_new && kind.is_enabled(&wanted.on) && is_due(wanted, trouble, look.fails) {
                 after.troubles.push(trouble);
-                let since = began(look, trouble, now);
+                let since = began_at(look, trouble, now);
                 after.since = after.since.or(Some(since));
                 Some((kind, Some(since)))
             } else {
                 None
             }
         }
-        News::Well => {
+        ConditionChange::Well => {
             let was_told = !said.troubles.is_empty();
             let since = after.since.take();
             after.troubles.clear();
             // Nobody was asked after a redesign: then somebody is told at least.
-            let is_mended = last_run.is_some_and(|run| run.verdict.figures.mended && Some(run.run) != after.changed);
+            let is_mended =
+                last_run.is_some_and(|run| run.verdict.statistics.repaired && Some(run.run) != after.changed);
             let has_changed = state == State::Changed && last_run.map(|run| run.run) != after.changed;
             after.changed = last_run.map(|run| run.run);
-            if (was_told || is_mended) && Kind::Recovered.is_wanted(&wanted.on) {
-                Some((Kind::Recovered, since))
+            if (was_told || is_mended) && NotificationKind::Recovered.is_enabled(&wanted.on) {
+                Some((NotificationKind::Recovered, since))
             } else {
-                (has_changed && Kind::Changed.is_wanted(&wanted.on)).then_some((Kind::Changed, None))
+                (has_changed && NotificationKind::Changed.is_enabled(&wanted.on))
+                    .then_some((NotificationKind::Changed, None))
             }
         }
     };
-    (told.map(|(kind, since)| notice(look, kind, state, since, id, now)), after)
+    (told.map(|(kind, since)| build_notification(look, kind, state, since, id, now)), after)
 }
 
-fn news(look: &Look, state: State) -> News {
+fn assess(look: &TaskCondition, state: State) -> ConditionChange {
     let last_run = look.standing.last_run.as_ref();
     let outcome = last_run.map(|run| run.verdict.outcome);
     match state {
         // Nothing that the task did; its next run tells.
-        State::Crash if last_run.is_some_and(|run| run.verdict.is_cut_short()) => News::None,
-        State::Crash | State::Config | State::Login | State::Blocked | State::Failed => News::Trouble(Kind::Failed),
-        State::Quarantined if outcome != Some(Outcome::Quarantined(Quarantine::Layout)) => News::Trouble(Kind::Failed),
-        State::NeedsLabel | State::Quarantined => News::Trouble(Kind::NeedsLabel),
-        State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => News::Well,
-        State::Empty => News::Trouble(Kind::Failed),
-        State::Overdue if look.running => News::None,
-        State::Overdue => News::Trouble(Kind::Overdue),
-        State::Changed | State::Ok => News::Well,
-        State::Running | State::Queued | State::Paused | State::Never => News::None,
+        State::Crash if last_run.is_some_and(|run| run.verdict.is_interrupted()) => ConditionChange::None,
+        State::Crash | State::Config | State::Login | State::Blocked | State::Failed => {
+            ConditionChange::Trouble(NotificationKind::Failed)
+        }
+        State::Quarantined if outcome != Some(Outcome::Quarantined(Quarantine::Layout)) => {
+            ConditionChange::Trouble(NotificationKind::Failed)
+        }
+        State::NeedsLabel | State::Quarantined => ConditionChange::Trouble(NotificationKind::NeedsLabel),
+        State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => ConditionChange::Well,
+        State::Empty => ConditionChange::Trouble(NotificationKind::Failed),
+        State::Overdue if look.running => ConditionChange::None,
+        State::Overdue => ConditionChange::Trouble(NotificationKind::Overdue),
+        State::Changed | State::Ok => ConditionChange::Well,
+        State::Running | State::Queued | State::Paused | State::Never => ConditionChange::None,
     }
 }
 
 /// A failure may pass by itself, so some in a row are waited for. What only a person can mend is told at once; so is a
 /// refused log-in, which the schedule does not try again: a second failure would never come.
-fn is_time(wanted: &Alert, trouble: Trouble, fails: u32) -> bool {
-    let may_pass = trouble.kind == Kind::Failed && !matches!(trouble.state, State::Config | State::Login);
+fn is_due(wanted: &Alert, trouble: Incident, fails: u32) -> bool {
+    let may_pass = trouble.kind == NotificationKind::Failed && !matches!(trouble.state, State::Config | State::Login);
     !may_pass || fails >= wanted.after
 }
 
-fn began(look: &Look, trouble: Trouble, now: DateTime<Utc>) -> DateTime<Utc> {
+fn began_at(look: &TaskCondition, trouble: Incident, now: DateTime<Utc>) -> DateTime<Utc> {
     let began = match (trouble.kind, &look.standing.problem) {
         (_, Some(_)) => None,
-        (Kind::Overdue, None) => look.due,
+        (NotificationKind::Overdue, None) => look.due,
         (_, None) => look.failing_since.or(look.standing.last_run.as_ref().map(|run| run.ended_at)),
     };
     began.unwrap_or(now)
@@ -135,24 +147,31 @@ fn began(look: &Look, trouble: Trouble, now: DateTime<Utc>) -> DateTime<Utc> {
 
 /// How many of the last runs, newest first, failed one after the other, and when the first of them did. A run that ended
 /// with its daemon counts neither way.
-pub fn in_a_row(past: &[PastRun]) -> (u32, Option<DateTime<Utc>>) {
-    let own = past.iter().filter(|run| !run.verdict.is_cut_short());
+pub fn consecutive_failures(past: &[PastRun]) -> (u32, Option<DateTime<Utc>>) {
+    let own = past.iter().filter(|run| !run.verdict.is_interrupted());
     let bad = own
         .take_while(|run| !matches!(run.verdict.outcome, Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults)));
     let counted = bad.filter(|run| run.verdict.outcome != Outcome::Quarantined(Quarantine::Provisional));
     counted.fold((0, None), |(count, _), run| (count + 1, Some(run.ended_at)))
 }
 
-fn notice(look: &Look, kind: Kind, state: State, since: Option<DateTime<Utc>>, id: Uuid, now: DateTime<Utc>) -> Notice {
+fn build_notification(
+    look: &TaskCondition,
+    kind: NotificationKind,
+    state: State,
+    since: Option<DateTime<Utc>>,
+    id: Uuid,
+    now: DateTime<Utc>,
+) -> Notification {
     let last_run = look.standing.last_run.as_ref();
     let (sentence, detail) = sentence(look, state, kind);
     // A folder that cannot be read says nothing about the run before.
     let verdict = last_run.map(|run| &run.verdict).filter(|_| look.standing.problem.is_none());
-    Notice {
+    Notification {
         id,
         kind,
         task: look.task.clone(),
-        title: look.title.as_deref().map(|title| clean(title, 200)),
+        title: look.title.as_deref().map(|title| single_line(title, 200)),
         state,
         outcome: verdict.map(|it| it.outcome.word().to_owned()),
         cause: verdict.map_or(Some("config"), |it| Some(it.outcome.cause())).map(str::to_owned),
@@ -162,34 +181,34 @@ fn notice(look: &Look, kind: Kind, state: State, since: Option<DateTime<Utc>>, i
         since,
         fails: look.fails,
         rows: look.rows,
-        changes: look.changes.filter(|_| kind == Kind::Changed),
+        changes: look.changes.filter(|_| kind == NotificationKind::Changed),
         similarity: verdict.and_then(|it| it.similarity),
         last_ok: look.last_ok,
         run: last_run.map(|run| run.run),
         advice: match kind {
-            Kind::Changed => format!("pieme diff {}", look.task),
+            NotificationKind::Changed => format!("pieme diff {}", look.task),
             _ => judge::advice(state, &look.task, &look.standing),
         },
         link: None,
     }
 }
 
-fn sentence(look: &Look, state: State, kind: Kind) -> (String, Option<String>) {
+fn sentence(look: &TaskCondition, state: State, kind: NotificationKind) -> (String, Option<String>) {
     if let Some(problem) = &look.standing.problem {
         let first = problem.lines().next().unwrap_or_default();
-        return (clean(first, MOST_CHARS), Some(problem.chars().take(MOST_CHARS).collect()));
+        return (single_line(first, MAX_CHARS), Some(problem.chars().take(MAX_CHARS).collect()));
     }
-    if kind == Kind::Overdue {
+    if kind == NotificationKind::Overdue {
         let due = look.due.map(|at| format!(" at {}", at.format("%Y-%m-%d %H:%M UTC")));
         let due = due.unwrap_or_default();
         return (format!("its run was due{due} and has not started"), None);
     }
-    let said = look.standing.last_run.as_ref().map(|run| clean(&run.verdict.sentence, MOST_CHARS));
+    let said = look.standing.last_run.as_ref().map(|run| single_line(&run.verdict.sentence, MAX_CHARS));
     (said.unwrap_or_else(|| state.word().to_owned()), None)
 }
 
 /// Text of strangers on one line.
-fn clean(text: &str, most: usize) -> String {
+fn single_line(text: &str, most: usize) -> String {
     text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

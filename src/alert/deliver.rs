@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::notice::Notice;
+use super::notification::Notification;
 use super::settings::{Settings, Smtp};
-use super::target::Target;
-use super::{exec, fill, hook, mail};
-use crate::robot::{self, Blanks};
+use super::target::DeliveryTarget;
+use super::{exec, mail, secret_refs, webhook};
+use crate::robot::{self, Redactor};
 
 /// Of one try, from the name of the host to the answer.
-const LIMIT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// A server that asks for more patience than this is tried again all the same.
-const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
 /// What delivering needs besides the alert.
-pub struct Means<'a> {
+pub struct DeliveryContext<'a> {
     pub settings: &'a Settings,
     pub smtp: &'a Smtp,
     /// Those that [`secrets_of`] names, by name.
@@ -27,67 +27,78 @@ pub struct Means<'a> {
 /// Why it did not arrive; no secret stands in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{sentence}")]
-pub struct Undelivered {
+pub struct DeliveryError {
     pub sentence: String,
     /// How long the other side wants to be left alone.
-    pub wait: Option<Duration>,
+    pub retry_after: Option<Duration>,
 }
 
-impl From<String> for Undelivered {
-    fn from(sentence: String) -> Undelivered {
-        Undelivered { sentence, wait: None }
+impl From<String> for DeliveryError {
+    fn from(sentence: String) -> DeliveryError {
+        DeliveryError { sentence, retry_after: None }
     }
 }
 
 /// The secrets that a delivery to this target needs.
 pub fn secrets_of(target: &str, settings: &Settings, smtp: &Smtp) -> BTreeSet<String> {
-    let mut names = fill::names(target);
-    let is_mail = target.starts_with("mailto:") || fill::is_one_secret(target);
-    names.extend(settings.signed_with.iter().flat_map(|text| fill::names(text)));
-    names.extend(smtp.password.iter().filter(|_| is_mail).flat_map(|text| fill::names(text)));
+    let mut names = secret_refs::names(target);
+    let is_mail = target.starts_with("mailto:") || secret_refs::is_one_secret(target);
+    names.extend(settings.signed_with.iter().flat_map(|text| secret_refs::names(text)));
+    names.extend(smtp.password.iter().filter(|_| is_mail).flat_map(|text| secret_refs::names(text)));
     names
 }
 
 /// Delivers the alert to a target, spelled as in task.toml. Ends within half a minute.
-pub async fn deliver(means: &Means<'_>, target: &str, notice: &Notice, now: DateTime<Utc>) -> Result<(), Undelivered> {
-    let blanks = Blanks::new(&means.secrets);
-    let done = tokio::time::timeout(LIMIT, by_any_way(means, target, notice, now)).await;
-    let late = || Undelivered::from(format!("no answer within {} s", LIMIT.as_secs()));
-    done.unwrap_or_else(|_| Err(late())).map_err(|it| Undelivered { sentence: blanks.text(&it.sentence), ..it })
+pub async fn deliver(
+    means: &DeliveryContext<'_>,
+    target: &str,
+    notice: &Notification,
+    now: DateTime<Utc>,
+) -> Result<(), DeliveryError> {
+    let blanks = Redactor::new(&means.secrets);
+    let done = tokio::time::timeout(TIMEOUT, dispatch(means, target, notice, now)).await;
+    let late = || DeliveryError::from(format!("no answer within {} s", TIMEOUT.as_secs()));
+    done.unwrap_or_else(|_| Err(late()))
+        .map_err(|it| DeliveryError { sentence: blanks.redact_text(&it.sentence), ..it })
 }
 
-async fn by_any_way(means: &Means<'_>, text: &str, notice: &Notice, now: DateTime<Utc>) -> Result<(), Undelivered> {
+async fn dispatch(
+    means: &DeliveryContext<'_>,
+    text: &str,
+    notice: &Notification,
+    now: DateTime<Utc>,
+) -> Result<(), DeliveryError> {
     let secrets = &means.secrets;
     let wrong = |error: super::TargetError| format!("{}; {}", error.message, error.hint);
-    let target = Target::parse(&fill::address(text, secrets)).map_err(wrong)?;
-    let of = |text: &Option<String>| text.as_ref().map(|text| fill::value(text, secrets));
+    let target = DeliveryTarget::parse(&secret_refs::fill_address(text, secrets)).map_err(wrong)?;
+    let of = |text: &Option<String>| text.as_ref().map(|text| secret_refs::fill_value(text, secrets));
     match &target {
-        Target::Mail { to } => {
+        DeliveryTarget::Mail { to } => {
             let password = of(&means.smtp.password);
-            return Ok(mail::send(means.smtp, password, to, notice, LIMIT).await?);
+            return Ok(mail::send(means.smtp, password, to, notice, TIMEOUT).await?);
         }
-        Target::Exec { name } => {
+        DeliveryTarget::Exec { name } => {
             let unknown = || format!("config.toml lists no command `{name}` under [alert.exec]");
             let command = means.settings.exec.get(name).ok_or_else(unknown)?;
             // A little less, so that it is ended by its own limit.
-            return Ok(exec::run(command, notice, LIMIT - Duration::from_secs(2)).await?);
+            return Ok(exec::run(command, notice, TIMEOUT - Duration::from_secs(2)).await?);
         }
-        Target::Webhook(_)
-        | Target::Ntfy { .. }
-        | Target::Slack(_)
-        | Target::Discord(_)
-        | Target::Telegram { .. }
-        | Target::Matrix { .. } => {}
+        DeliveryTarget::Webhook(_)
+        | DeliveryTarget::Ntfy { .. }
+        | DeliveryTarget::Slack(_)
+        | DeliveryTarget::Discord(_)
+        | DeliveryTarget::Telegram { .. }
+        | DeliveryTarget::Matrix { .. } => {}
     }
     let key = of(&means.settings.signed_with);
-    let parcel = hook::parcel(&target, notice, key.as_deref(), now);
+    let parcel = webhook::webhook_request(&target, notice, key.as_deref(), now);
     let parcel = parcel.ok_or_else(|| "no address can be made of it".to_owned())?;
-    let receipt = robot::send(parcel, means.settings.allow_private, LIMIT).await?;
+    let receipt = robot::send_webhook(parcel, means.settings.allow_private, TIMEOUT).await?;
     if (200..300).contains(&receipt.status) {
         return Ok(());
     }
-    let wait = receipt.retry_after.map(|wait| wait.min(LONGEST_WAIT));
+    let wait = receipt.retry_after.map(|wait| wait.min(MAX_RETRY_AFTER));
     let hint = if (300..400).contains(&receipt.status) { "; write the address that it leads to" } else { "" };
-    let said = if receipt.said.is_empty() { String::new() } else { format!(": {}", receipt.said) };
-    Err(Undelivered { sentence: format!("it answered {}{hint}{said}", receipt.status), wait })
+    let said = if receipt.body_excerpt.is_empty() { String::new() } else { format!(": {}", receipt.body_excerpt) };
+    Err(DeliveryError { sentence: format!("it answered {}{hint}{said}", receipt.status), retry_after: wait })
 }

@@ -10,22 +10,22 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use tokio::task::spawn_blocking;
 
-use super::notice::Notice;
-use super::words::{subject, text};
+use super::message_text::{subject, text};
+use super::notification::Notification;
 
 /// How much of what it says is told on.
-const MOST_WORDS: u64 = 2 << 10;
+const MAX_STDERR_BYTES: u64 = 2 << 10;
 
 /// Runs the command with the alert as JSON on its stdin. Whatever it has started is ended with it.
-pub async fn run(command: &[String], notice: &Notice, limit: Duration) -> Result<(), String> {
+pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> Result<(), String> {
     let mut child = spawn(command, notice).map_err(|error| format!("it could not be started: {error}"))?;
-    let group = Group(Pid::from_raw(i32::try_from(child.id()).map_err(|error| error.to_string())?));
+    let group = ProcessGroup(Pid::from_raw(i32::try_from(child.id()).map_err(|error| error.to_string())?));
     let json = serde_json::to_vec(notice).unwrap_or_default();
     let stdin = child.stdin.take();
     // One that does not want to read is none the worse for it.
     let feeding = spawn_blocking(move || stdin.map(|mut stdin| stdin.write_all(&json)));
     let stderr = child.stderr.take();
-    let words = spawn_blocking(move || stderr.map(last_words).unwrap_or_default());
+    let words = spawn_blocking(move || stderr.map(stderr_tail).unwrap_or_default());
     let pid = group.0;
     // Not reaped yet: until then its number, which is its group's, is nobody else's.
     let ended = spawn_blocking(move || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
@@ -43,7 +43,7 @@ pub async fn run(command: &[String], notice: &Notice, limit: Duration) -> Result
     }
 }
 
-fn spawn(command: &[String], notice: &Notice) -> io::Result<Child> {
+fn spawn(command: &[String], notice: &Notification) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
     Command::new(program)
         .args(arguments)
@@ -58,7 +58,7 @@ fn spawn(command: &[String], notice: &Notice) -> io::Result<Child> {
 }
 
 /// The same as in the JSON, for a script of three lines. A variable cannot hold a zero byte.
-fn variables(notice: &Notice) -> Vec<(&'static str, String)> {
+fn variables(notice: &Notification) -> Vec<(&'static str, String)> {
     let all = [
         ("PIEME_ID", notice.id.to_string()),
         ("PIEME_KIND", notice.kind.word().to_owned()),
@@ -72,9 +72,9 @@ fn variables(notice: &Notice) -> Vec<(&'static str, String)> {
     all.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect()
 }
 
-fn last_words(mut stderr: impl Read) -> String {
+fn stderr_tail(mut stderr: impl Read) -> String {
     let mut kept = Vec::new();
-    let _ = stderr.by_ref().take(MOST_WORDS).read_to_end(&mut kept);
+    let _ = stderr.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut kept);
     // Read on, or it would wait for us for ever.
     let _ = io::copy(&mut stderr, &mut io::sink());
     let line = String::from_utf8_lossy(&kept);
@@ -82,9 +82,9 @@ fn last_words(mut stderr: impl Read) -> String {
 }
 
 /// Ended as a whole, however we leave.
-struct Group(Pid);
+struct ProcessGroup(Pid);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // Gone already is what we want.
         let _ = killpg(self.0, Signal::SIGKILL);
@@ -99,9 +99,9 @@ mod tests {
     use super::*;
     use crate::model::TaskName;
 
-    fn notice() -> Notice {
+    fn notice() -> Notification {
         let now = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-        Notice::test(TaskName::new("hotels").expect("a name"), Uuid::nil(), now)
+        Notification::test(TaskName::new("hotels").expect("a name"), Uuid::nil(), now)
     }
 
     fn shell(script: &str) -> Vec<String> {
@@ -115,7 +115,7 @@ mod tests {
         let script = format!("/usr/bin/env > {file}.env; /bin/cat > {file}");
         run(&shell(&script), &notice(), Duration::from_secs(20)).await.expect("it runs");
         let json = std::fs::read_to_string(&file).expect("what it read");
-        assert_eq!(serde_json::from_str::<Notice>(&json).expect("the alert"), notice());
+        assert_eq!(serde_json::from_str::<Notification>(&json).expect("the alert"), notice());
         let environment = std::fs::read_to_string(format!("{file}.env")).expect("its environment");
         let ours = |line: &&str| !line.starts_with("PIEME_") && !line.starts_with("PWD=") && !line.starts_with("_=");
         // SHLVL and OLDPWD are the shell's own.

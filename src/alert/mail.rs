@@ -18,9 +18,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use super::notice::Notice;
+use super::message_text::{subject, text};
+use super::notification::Notification;
 use super::settings::{Encryption, Smtp};
-use super::words::{subject, text};
 use crate::guard::Guard;
 use crate::robot;
 
@@ -29,7 +29,7 @@ pub async fn send(
     smtp: &Smtp,
     password: Option<String>,
     to: &str,
-    notice: &Notice,
+    notice: &Notification,
     patience: Duration,
 ) -> Result<(), String> {
     if smtp.host.is_empty() {
@@ -37,7 +37,7 @@ pub async fn send(
     }
     let message = message(smtp, to, notice)?;
     let hello = ClientId::default();
-    let failed = |error: lettre::transport::smtp::Error| robot::innermost(&error);
+    let failed = |error: lettre::transport::smtp::Error| robot::root_cause(&error);
     let mut server = open(smtp, &hello, patience).await?;
     if smtp.encryption == Encryption::Starttls {
         let tls = TlsParameters::new(smtp.host.clone()).map_err(failed)?;
@@ -55,21 +55,21 @@ pub async fn send(
 
 /// The server is the administrator's word, so it may be on this machine; a task chooses only who gets the mail.
 async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, String> {
-    let guard = Guard::only(&smtp.host, true);
+    let guard = Guard::for_host(&smtp.host, true);
     let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(|missed| missed.to_string())?;
     let stream: Box<dyn AsyncTokioStream> = match smtp.encryption {
         Encryption::Starttls | Encryption::None => Box::new(stream),
         Encryption::Tls => {
-            let trust = robot::of_this_machine().map_err(|error| error.to_string())?;
+            let trust = robot::system_tls_config().map_err(|error| error.to_string())?;
             let name = smtp.host.clone().try_into().map_err(|_| "its name is none for TLS".to_owned())?;
             let safe = tokio_rustls::TlsConnector::from(Arc::new(trust)).connect(name, stream).await;
-            Box::new(Safe(Box::new(safe.map_err(|error| error.to_string())?)))
+            Box::new(SmtpTlsStream(Box::new(safe.map_err(|error| error.to_string())?)))
         }
     };
-    AsyncSmtpConnection::connect_with_transport(stream, hello).await.map_err(|error| robot::innermost(&error))
+    AsyncSmtpConnection::connect_with_transport(stream, hello).await.map_err(|error| robot::root_cause(&error))
 }
 
-fn message(smtp: &Smtp, to: &str, notice: &Notice) -> Result<Message, String> {
+fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, String> {
     let from: Mailbox = smtp.from.parse().map_err(|_| "smtp.from of config.toml is not an address".to_owned())?;
     let to: Mailbox = to.parse().map_err(|_| "this is not an address for mail".to_owned())?;
     // The same however often it is sent: a mail program shows it once.
@@ -90,21 +90,21 @@ fn message(smtp: &Smtp, to: &str, notice: &Notice) -> Result<Message, String> {
 }
 
 /// A connection within TLS from its first byte; lettre has a type of its own only for those it opens itself.
-struct Safe(Box<TlsStream<TcpStream>>);
+struct SmtpTlsStream(Box<TlsStream<TcpStream>>);
 
-impl fmt::Debug for Safe {
+impl fmt::Debug for SmtpTlsStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a connection within TLS")
     }
 }
 
-impl AsyncTokioStream for Safe {
+impl AsyncTokioStream for SmtpTlsStream {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.0.get_ref().0.peer_addr()
     }
 }
 
-impl AsyncRead for Safe {
+impl AsyncRead for SmtpTlsStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -114,7 +114,7 @@ impl AsyncRead for Safe {
     }
 }
 
-impl AsyncWrite for Safe {
+impl AsyncWrite for SmtpTlsStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut *self.0).poll_write(context, bytes)
     }

@@ -8,20 +8,20 @@
 //!
 //! What was told, and what is still to be delivered, is kept by whoever calls.
 
+mod message_text;
+mod notification;
+mod webhook;
+mod secret_refs;
 mod decide;
-mod notice;
-mod words;
 mod target;
-mod fill;
 mod settings;
-mod hook;
 mod mail;
 mod exec;
 mod deliver;
 
-pub use decide::{Look, Said, decide, in_a_row};
-pub use deliver::{Means, Undelivered, deliver, secrets_of};
-pub use notice::{Kind, Notice};
+pub use self::message_text::{subject, text};
+pub use self::notification::{Notification, NotificationKind};
+pub use decide::{NotifiedState, TaskCondition, consecutive_failures, decide};
+pub use deliver::{DeliveryContext, DeliveryError, deliver, secrets_of};
 pub use settings::{Encryption, Settings, Smtp};
-pub use target::{Channels, Target, TargetError, check};
-pub use words::{subject, text};
+pub use target::{Channels, DeliveryTarget, TargetError, check};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::fill;
-use super::notice::{Kind, Notice};
+use super::notification::{Notification, NotificationKind};
+use super::secret_refs;
 
 /// `[alert]` of config.toml.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,12 +54,12 @@ pub enum Encryption {
 
 impl Settings {
     /// Where a person looks who has heard of it: whoever is wanted for labelling comes to where it takes one key.
-    pub fn link_for(&self, notice: &Notice) -> Option<String> {
+    pub fn link_for(&self, notice: &Notification) -> Option<String> {
         if let Some(link) = &self.link {
             return Some(link.replace("${task}", notice.task.as_str()));
         }
         let mut url = self.dashboard.clone()?;
-        let page = if notice.kind == Kind::NeedsLabel { "label" } else { "task" };
+        let page = if notice.kind == NotificationKind::NeedsLabel { "label" } else { "task" };
         url.path_segments_mut().ok()?.pop_if_empty().extend([page, notice.task.as_str()]);
         Some(url.into())
     }
@@ -91,7 +91,7 @@ impl Smtp {
             return Err(("encryption", why, "write encryption = \"starttls\" or \"tls\""));
         }
         match &self.password {
-            Some(text) if !fill::is_one_secret(text) => {
+            Some(text) if !secret_refs::is_one_secret(text) => {
                 Err(("password", "a password does not stand in config.toml".to_owned(), PASSWORD))
             }
             _ => Ok(()),
@@ -112,17 +112,21 @@ mod tests {
     #[test]
     fn whoever_is_wanted_for_labelling_is_led_to_where_it_takes_one_key() {
         let task = TaskName::new("hotels").expect("a name");
-        let notice = |kind| Notice { kind, ..Notice::test(task.clone(), Uuid::nil(), Utc::now()) };
+        let notice = |kind| Notification { kind, ..Notification::test(task.clone(), Uuid::nil(), Utc::now()) };
         let at = |url: &str| Settings { dashboard: Url::parse(url).ok(), ..Settings::default() };
         for (settings, kind, wanted) in [
-            (Settings::default(), Kind::NeedsLabel, None),
-            (at("https://x.example/"), Kind::NeedsLabel, Some("https://x.example/label/hotels")),
-            (at("https://x.example/watch"), Kind::Failed, Some("https://x.example/watch/task/hotels")),
-            (at("https://x.example/watch/"), Kind::NeedsLabel, Some("https://x.example/watch/label/hotels")),
+            (Settings::default(), NotificationKind::NeedsLabel, None),
+            (at("https://x.example/"), NotificationKind::NeedsLabel, Some("https://x.example/label/hotels")),
+            (at("https://x.example/watch"), NotificationKind::Failed, Some("https://x.example/watch/task/hotels")),
+            (
+                at("https://x.example/watch/"),
+                NotificationKind::NeedsLabel,
+                Some("https://x.example/watch/label/hotels"),
+            ),
         ] {
             assert_eq!(settings.link_for(&notice(kind)).as_deref(), wanted);
         }
         let own = Settings { link: Some("https://y.example/?t=${task}".to_owned()), ..at("https://x.example/") };
-        assert_eq!(own.link_for(&notice(Kind::NeedsLabel)).as_deref(), Some("https://y.example/?t=hotels"));
+        assert_eq!(own.link_for(&notice(NotificationKind::NeedsLabel)).as_deref(), Some("https://y.example/?t=hotels"));
     }
 }

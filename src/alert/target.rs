@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::fill;
+use super::secret_refs;
 
 /// One way to reach somebody, with all secrets in their places. Has no `Debug`: tokens stand in it.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum DeliveryTarget {
     Mail {
         to: String,
     },
@@ -18,7 +18,7 @@ pub enum Target {
     Ntfy {
         server: Url,
         topic: String,
-        login: Login,
+        login: ServerLogin,
     },
     /// Slack, or what takes the same hooks: Mattermost, Rocket.Chat.
     Slack(Url),
@@ -39,7 +39,7 @@ pub enum Target {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-pub enum Login {
+pub enum ServerLogin {
     None,
     Token(String),
     Password { user: String, password: String },
@@ -80,19 +80,19 @@ pub struct Channels {
 
 /// Is this spelled right, as far as can be known without its secrets? With `channels`, whether config.toml has what it needs.
 pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError> {
-    if fill::is_one_secret(text) {
+    if secret_refs::is_one_secret(text) {
         return Ok(());
     }
-    let target = Target::parse(&fill::names(text).iter().fold(text.to_owned(), |text, name| {
+    let target = DeliveryTarget::parse(&secret_refs::names(text).iter().fold(text.to_owned(), |text, name| {
         // Any letters will do.
         text.replace(&format!("${{secret:{name}}}"), "secret")
     }))?;
     match (target, channels) {
-        (Target::Exec { name }, Some(channels)) if !channels.commands.contains(&name) => Err(TargetError {
+        (DeliveryTarget::Exec { name }, Some(channels)) if !channels.commands.contains(&name) => Err(TargetError {
             message: format!("config.toml lists no command `{name}`"),
             hint: format!("add {name} = [\"/path/of/program\"] under [alert.exec] there, and restart the daemon"),
         }),
-        (Target::Mail { .. }, Some(channels)) if !channels.has_mail_server => Err(TargetError {
+        (DeliveryTarget::Mail { .. }, Some(channels)) if !channels.has_mail_server => Err(TargetError {
             message: "config.toml names no mail server, so this mail cannot be sent".to_owned(),
             hint: "add host = \"…\" and from = \"…\" under [smtp] there, and restart the daemon".to_owned(),
         }),
@@ -100,9 +100,9 @@ pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError>
     }
 }
 
-impl Target {
+impl DeliveryTarget {
     /// Reads an address whose secrets are in their places.
-    pub fn parse(text: &str) -> Result<Target, TargetError> {
+    pub fn parse(text: &str) -> Result<DeliveryTarget, TargetError> {
         let text = text.trim();
         let (scheme, rest) = text.split_once(':').ok_or_else(|| unknown(text))?;
         let scheme = scheme.to_ascii_lowercase();
@@ -112,14 +112,16 @@ impl Target {
         let found = match (scheme.as_str(), slashes) {
             ("mailto", _) => mail(inside),
             ("exec", None) => command(inside),
-            ("http" | "https", Some(_)) => address(text).map(Target::Webhook),
+            ("http" | "https", Some(_)) => address(text).map(DeliveryTarget::Webhook),
             ("slack+http" | "slack+https", Some(_)) => {
-                address(text.split_once('+').map_or(text, |(_, it)| it)).map(Target::Slack)
+                address(text.split_once('+').map_or(text, |(_, it)| it)).map(DeliveryTarget::Slack)
             }
             ("ntfy", Some(inside)) => ntfy("https", inside),
             ("ntfy+http", Some(inside)) => ntfy("http", inside),
-            ("slack", Some(inside)) => hook("https://hooks.slack.com/services/", inside, 3).map(Target::Slack),
-            ("discord", Some(inside)) => hook("https://discord.com/api/webhooks/", inside, 2).map(Target::Discord),
+            ("slack", Some(inside)) => hook("https://hooks.slack.com/services/", inside, 3).map(DeliveryTarget::Slack),
+            ("discord", Some(inside)) => {
+                hook("https://discord.com/api/webhooks/", inside, 2).map(DeliveryTarget::Discord)
+            }
             ("tgram", Some(inside)) => inside.split_once('/').and_then(|(token, chat)| telegram(token, chat)),
             ("telegram", Some(inside)) => inside.split_once('@').and_then(|(token, rest)| {
                 let (_, query) = rest.split_once('?')?;
@@ -140,20 +142,20 @@ impl Target {
     /// In one word, for figures.
     pub fn word(&self) -> &'static str {
         match self {
-            Target::Mail { .. } => "mail",
-            Target::Webhook(_) => "webhook",
-            Target::Ntfy { .. } => "ntfy",
-            Target::Slack(_) => "slack",
-            Target::Discord(_) => "discord",
-            Target::Telegram { .. } => "telegram",
-            Target::Matrix { .. } => "matrix",
-            Target::Exec { .. } => "exec",
+            DeliveryTarget::Mail { .. } => "mail",
+            DeliveryTarget::Webhook(_) => "webhook",
+            DeliveryTarget::Ntfy { .. } => "ntfy",
+            DeliveryTarget::Slack(_) => "slack",
+            DeliveryTarget::Discord(_) => "discord",
+            DeliveryTarget::Telegram { .. } => "telegram",
+            DeliveryTarget::Matrix { .. } => "matrix",
+            DeliveryTarget::Exec { .. } => "exec",
         }
     }
 
     /// As it may be shown: addresses hold tokens, so of most only the host is told. `text` is as it was typed.
-    pub fn shown(text: &str) -> String {
-        if fill::is_one_secret(text) {
+    pub fn redacted(text: &str) -> String {
+        if secret_refs::is_one_secret(text) {
             return text.to_owned();
         }
         let (scheme, rest) = text.split_once(':').unwrap_or(("?", text));
@@ -188,40 +190,40 @@ fn address(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(|url| url.host().is_some())
 }
 
-fn mail(to: &str) -> Option<Target> {
+fn mail(to: &str) -> Option<DeliveryTarget> {
     let to = percent_decode_str(to).decode_utf8().ok()?.into_owned();
-    to.parse::<lettre::Address>().ok().map(|_| Target::Mail { to })
+    to.parse::<lettre::Address>().ok().map(|_| DeliveryTarget::Mail { to })
 }
 
-fn command(name: &str) -> Option<Target> {
+fn command(name: &str) -> Option<DeliveryTarget> {
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    is_name.then(|| Target::Exec { name: name.to_owned() })
+    is_name.then(|| DeliveryTarget::Exec { name: name.to_owned() })
 }
 
 /// `user:password@host/rest` → server, log-in, rest.
-fn server(scheme: &str, inside: &str) -> Option<(Url, Login, String)> {
+fn server(scheme: &str, inside: &str) -> Option<(Url, ServerLogin, String)> {
     let (place, rest) = inside.split_once('/')?;
     let (login, host) = place.rsplit_once('@').map_or((None, place), |(login, host)| (Some(login), host));
     let login = match login.map(|login| login.split_once(':').ok_or(login)) {
-        None => Login::None,
-        Some(Err(token)) => Login::Token(decoded(token)?),
-        Some(Ok((user, password))) => Login::Password { user: decoded(user)?, password: decoded(password)? },
+        None => ServerLogin::None,
+        Some(Err(token)) => ServerLogin::Token(decoded(token)?),
+        Some(Ok((user, password))) => ServerLogin::Password { user: decoded(user)?, password: decoded(password)? },
     };
     Some((address(&format!("{scheme}://{host}/"))?, login, rest.to_owned()))
 }
 
-fn ntfy(scheme: &str, inside: &str) -> Option<Target> {
+fn ntfy(scheme: &str, inside: &str) -> Option<DeliveryTarget> {
     let (server, login, topic) = server(scheme, inside)?;
     let topic = topic.trim_end_matches('/').to_owned();
     let is_topic = !topic.is_empty() && topic.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    is_topic.then_some(Target::Ntfy { server, topic, login })
+    is_topic.then_some(DeliveryTarget::Ntfy { server, topic, login })
 }
 
-fn matrix(scheme: &str, inside: &str) -> Option<Target> {
+fn matrix(scheme: &str, inside: &str) -> Option<DeliveryTarget> {
     let (server, login, room) = server(scheme, inside)?;
     let room = decoded(&room)?;
     match login {
-        Login::Token(token) if room.starts_with('!') => Some(Target::Matrix { server, token, room }),
+        ServerLogin::Token(token) if room.starts_with('!') => Some(DeliveryTarget::Matrix { server, token, room }),
         _ => None,
     }
 }
@@ -232,10 +234,10 @@ fn hook(base: &str, inside: &str, parts: usize) -> Option<Url> {
     if is_whole && !inside.contains(['?', '#']) { address(&format!("{base}{inside}")) } else { None }
 }
 
-fn telegram(token: &str, chat: &str) -> Option<Target> {
+fn telegram(token: &str, chat: &str) -> Option<DeliveryTarget> {
     let (token, chat) = (decoded(token)?, decoded(chat.trim_end_matches('/'))?);
     let is_token = !token.is_empty() && token.chars().all(|c| c.is_ascii_alphanumeric() || ":_-".contains(c));
-    (is_token && !chat.is_empty()).then_some(Target::Telegram { token, chat })
+    (is_token && !chat.is_empty()).then_some(DeliveryTarget::Telegram { token, chat })
 }
 
 fn decoded(text: &str) -> Option<String> {
@@ -264,10 +266,10 @@ mod tests {
             ("matrix://TOKEN@m.example/!r:m.example", "matrix", "matrix://m.example/…"),
             ("exec:page_me", "exec", "exec:page_me"),
         ] {
-            let target = Target::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!((target.word(), Target::shown(text).as_str()), (word, shown), "{text}");
+            let target = DeliveryTarget::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!((target.word(), DeliveryTarget::redacted(text).as_str()), (word, shown), "{text}");
         }
-        assert_eq!(Target::shown("${secret:hook}"), "${secret:hook}");
+        assert_eq!(DeliveryTarget::redacted("${secret:hook}"), "${secret:hook}");
     }
 
     #[test]

@@ -6,12 +6,13 @@ use url::Url;
 
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
+use crate::labelling::task::add;
+use crate::labelling::task::add::{AddError, NewTask, TaskDraft};
 use crate::model::{Failure, Outcome, TaskName};
-use crate::supervise::add::{self, AddError, Draft, NewTask};
-use crate::taskdir::TASK_FILE;
+use crate::tasks::TASK_FILE;
 
-use super::said::HelpArgs;
-use super::{Complaint, Done, exit, label, out, run};
+use super::help_args::HelpArgs;
+use super::{CliError, VerbResult, exit, label, output, run};
 
 /// Make a task of an address: fetch it, choose the list, name its columns
 #[derive(clap::Args)]
@@ -45,7 +46,7 @@ pub struct Args {
     #[arg(long)]
     ignore_robots: bool,
     #[command(flatten)]
-    picked: label::Picked,
+    picked: label::PickArgs,
     #[command(flatten)]
     help: HelpArgs,
     /// Print the outcome of the first run as JSON
@@ -53,7 +54,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let url = add::address(&args.url)?;
     // Before anything is fetched.
     label::can_choose(&args.picked)?;
@@ -61,28 +62,28 @@ pub fn run(config: &Config, args: Args) -> Done {
         Some(name) => super::task_name(name)?,
         None => add::free_name(config, &url)?,
     };
-    let draft = Draft::new(config, &new_task(&args, url, name.clone()))?;
+    let draft = TaskDraft::new(config, &new_task(&args, url, name.clone()))?;
     let shortfall = trial(&draft)?;
-    let is_asked = !args.picked.is_made();
+    let is_asked = !args.picked.is_complete();
     label::choose(&draft.config, &name, args.picked, &args.help)?;
     let mut runs_fail = shortfall.is_some();
     if let (Some(sentence), true) = (&shortfall, is_asked) {
-        runs_fail = !reads_first_page_only(&draft, sentence)?;
+        runs_fail = !confirm_first_page_only(&draft, sentence)?;
     }
-    let home = draft.settle()?;
-    out::note(format!("{name}: made in {}, every {}", home.display(), args.every));
+    let home = draft.move_into_place()?;
+    output::note(format!("{name}: made in {}, every {}", home.display(), args.every));
 
-    let verdict = run::now(config, &name)?;
+    let verdict = run::run_now(config, &name)?;
     if args.json {
-        out::json(&serde_json::json!({ "task": name, "folder": home, "run": verdict, "trial": shortfall }));
+        output::json(&serde_json::json!({ "task": name, "folder": home, "run": verdict, "trial": shortfall }));
     } else {
-        out::say(run::in_words(&name, &verdict));
-        out::note(next_step(config, &name));
+        output::say(run::in_words(&name, &verdict));
+        output::note(next_step(config, &name));
     }
     if runs_fail {
-        out::note(first_page_only(&home));
+        output::note(first_page_only(&home));
     }
-    Ok(exit::of(&verdict))
+    Ok(exit::code_of(&verdict))
 }
 
 fn new_task(args: &Args, url: Url, name: TaskName) -> NewTask {
@@ -98,19 +99,20 @@ fn new_task(args: &Args, url: Url, name: TaskName) -> NewTask {
 }
 
 /// Reads the first pages, out of sight; says so where the first can be read and the next cannot.
-fn trial(draft: &Draft) -> Result<Option<String>, Complaint> {
-    let verdict = run::here(&draft.config, draft.trial()?)?;
-    let shortfall = draft.check(&verdict).map_err(|error| Complaint { code: exit::of(&verdict), ..error.into() })?;
+fn trial(draft: &TaskDraft) -> Result<Option<String>, CliError> {
+    let verdict = run::run_here(&draft.config, draft.trial()?)?;
+    let shortfall =
+        draft.check(&verdict).map_err(|error| CliError { code: exit::code_of(&verdict), ..error.into() })?;
     if let Some(sentence) = &shortfall {
-        out::note(format!("Page 1 was read. The page after it was not: {}", out::cell(sentence, 2_000)));
+        output::note(format!("Page 1 was read. The page after it was not: {}", output::cell(sentence, 2_000)));
     }
     Ok(shortfall)
 }
 
 /// Asks whether runs are to leave out what cannot be read.
-fn reads_first_page_only(draft: &Draft, sentence: &str) -> Result<bool, Complaint> {
-    out::say(format!("\nThe page after page 1 cannot be read: {}", out::cell(sentence, 200)));
-    let is_wanted = label::asked("Read page 1 only? [Enter = yes, n = no: runs fail until that page answers] ")?;
+fn confirm_first_page_only(draft: &TaskDraft, sentence: &str) -> Result<bool, CliError> {
+    output::say(format!("\nThe page after page 1 cannot be read: {}", output::cell(sentence, 200)));
+    let is_wanted = label::confirm("Read page 1 only? [Enter = yes, n = no: runs fail until that page answers] ")?;
     if is_wanted {
         draft.read_first_page_only()?;
     }
@@ -125,14 +127,14 @@ fn first_page_only(home: &Path) -> String {
     )
 }
 
-impl From<AddError> for Complaint {
-    fn from(error: AddError) -> Complaint {
+impl From<AddError> for CliError {
+    fn from(error: AddError) -> CliError {
         let code = match &error {
             AddError::Address { .. } | AddError::Every { .. } | AddError::Name(_) | AddError::Taken(_) => exit::USAGE,
             AddError::Private(_) | AddError::Problem(_) => exit::CONFIG,
             AddError::Io { .. } | AddError::NothingSeen { .. } => exit::FAILED,
         };
-        Complaint::new(code, format!("{error}{}", hint(&error)))
+        CliError::new(code, format!("{error}{}", hint(&error)))
     }
 }
 
@@ -202,7 +204,7 @@ mod tests {
         let has = |verb: &str, option: &str| {
             known(verb).is_some_and(|it| it.get_arguments().any(|arg| arg.get_long() == option.strip_prefix("--")))
         };
-        let mut texts: Vec<String> = errors().into_iter().map(|error| Complaint::from(error).sentence).collect();
+        let mut texts: Vec<String> = errors().into_iter().map(|error| CliError::from(error).sentence).collect();
         texts.extend([first_page_only(Path::new("tasks/hotels")), label::NO_TERMINAL.to_owned()]);
         let mut seen = 0;
         for text in &texts {

@@ -4,24 +4,24 @@ use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::alert::{self, Means, Notice, Target};
+use crate::alert::{self, DeliveryContext, DeliveryTarget, Notification};
 use crate::config::{Config, secrets};
 use crate::model::TaskName;
 use crate::store::Delivery;
 
-use super::{Complaint, Done, exit, out, reader, task_folder, task_name};
+use super::{CliError, VerbResult, exit, open_reader, output, task_folder, task_name};
 
 /// Try where alerts go, and see what became of them
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: AlertVerb,
 }
 
 #[derive(clap::Subcommand)]
-enum Verb {
-    Test(Test),
-    List(List),
+enum AlertVerb {
+    Test(TestAlertArgs),
+    List(ListAlertsArgs),
 }
 
 /// Send a test alert to each target of a task, and say for each what happened
@@ -33,7 +33,7 @@ enum Verb {
 
 Exit code: 0 when every target took it, 1 otherwise. Secrets are read from here: in the environment of the daemon's unit
 they may be others.")]
-struct Test {
+struct TestAlertArgs {
     /// The targets of this task
     #[arg(required_unless_present = "url", conflicts_with = "url")]
     task: Option<String>,
@@ -48,7 +48,7 @@ struct Test {
 /// The last alerts, newest first, and whether they arrived
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme alert list\n  pieme alert list hotels --last 5\n  pieme alert list --json")]
-struct List {
+struct ListAlertsArgs {
     /// Only this task
     task: Option<String>,
     /// How many
@@ -59,22 +59,22 @@ struct List {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     match args.verb {
-        Verb::Test(args) => test(config, args),
-        Verb::List(args) => list(config, &args),
+        AlertVerb::Test(args) => test(config, args),
+        AlertVerb::List(args) => list(config, &args),
     }
 }
 
 /// What came of one try.
 #[derive(Serialize)]
-struct Tried {
+struct TestDelivery {
     target: String,
     ok: bool,
     sentence: String,
 }
 
-fn test(config: &Config, args: Test) -> Done {
+fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
     let (name, urls) = match &args.task {
         None => (TaskName::new("test").expect("a constant name"), args.url),
         Some(task) => {
@@ -86,43 +86,43 @@ fn test(config: &Config, args: Test) -> Done {
     if urls.is_empty() {
         let sentence =
             format!("{name} has no targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml");
-        return Err(Complaint::new(exit::CONFIG, sentence));
+        return Err(CliError::new(exit::CONFIG, sentence));
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, error.to_string()))?;
-    let mut notice = Notice::test(name.clone(), Uuid::now_v7(), Utc::now());
+        .map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
+    let mut notice = Notification::test(name.clone(), Uuid::now_v7(), Utc::now());
     notice.link = config.alert.link_for(&notice);
     let mut tried = Vec::new();
     for url in &urls {
         let done = runtime.block_on(try_once(config, url, &notice));
         let sentence = done.as_ref().map_or_else(Clone::clone, |()| "delivered".to_owned());
-        let line = Tried { target: Target::shown(url), ok: done.is_ok(), sentence };
+        let line = TestDelivery { target: DeliveryTarget::redacted(url), ok: done.is_ok(), sentence };
         if !args.json {
-            out::say(format!("{}: {}", out::cell(&line.target, 200), out::cell(&line.sentence, 1_000)));
+            output::say(format!("{}: {}", output::cell(&line.target, 200), output::cell(&line.sentence, 1_000)));
         }
         tried.push(line);
     }
     let ok = tried.iter().all(|it| it.ok);
     if args.json {
-        out::json(&serde_json::json!({ "ok": ok, "id": notice.id, "targets": tried }));
+        output::json(&serde_json::json!({ "ok": ok, "id": notice.id, "targets": tried }));
     }
     Ok(if ok { exit::DONE } else { exit::FAILED })
 }
 
-async fn try_once(config: &Config, url: &str, notice: &Notice) -> Result<(), String> {
+async fn try_once(config: &Config, url: &str, notice: &Notification) -> Result<(), String> {
     let (settings, smtp) = (&config.alert, &config.smtp);
     alert::check(url, Some(&config.channels())).map_err(|error| format!("{}; {}", error.message, error.hint))?;
     let names = alert::secrets_of(url, settings, smtp);
-    let secrets = secrets::gather(config, &names).map_err(|error| error.to_string())?;
-    let done = alert::deliver(&Means { settings, smtp, secrets }, url, notice, Utc::now()).await;
+    let secrets = secrets::lookup_all(config, &names).map_err(|error| error.to_string())?;
+    let done = alert::deliver(&DeliveryContext { settings, smtp, secrets }, url, notice, Utc::now()).await;
     done.map_err(|error| error.to_string())
 }
 
 /// A delivery as it is printed.
 #[derive(Serialize)]
-struct Line {
+struct DeliveryLine {
     id: String,
     at: chrono::DateTime<Utc>,
     task: TaskName,
@@ -134,46 +134,47 @@ struct Line {
     trouble: Option<String>,
 }
 
-fn list(config: &Config, args: &List) -> Done {
+fn list(config: &Config, args: &ListAlertsArgs) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
-    let lines: Vec<Line> = reader(config)?.deliveries(only.as_ref(), args.last)?.into_iter().map(line).collect();
+    let lines: Vec<DeliveryLine> =
+        open_reader(config)?.deliveries(only.as_ref(), args.last)?.into_iter().map(line).collect();
     if args.json {
-        out::json(&serde_json::json!({ "alerts": lines }));
+        output::json(&serde_json::json!({ "alerts": lines }));
         return Ok(exit::DONE);
     }
     if lines.is_empty() {
-        out::say("no alerts yet");
+        output::say("no alerts yet");
         return Ok(exit::DONE);
     }
-    let mut table = out::table(&["AT", "ALERT", "TARGET", "DELIVERY", "TRIES", "TROUBLE"]);
+    let mut table = output::table(&["AT", "ALERT", "TARGET", "DELIVERY", "TRIES", "TROUBLE"]);
     for line in lines {
         table.add_row([
             line.at.format("%Y-%m-%d %H:%M").to_string(),
-            out::cell(&line.subject, 60),
-            out::cell(&line.target, 60),
+            output::cell(&line.subject, 60),
+            output::cell(&line.target, 60),
             line.delivery.to_owned(),
             line.tries.to_string(),
-            out::cell(line.trouble.as_deref().unwrap_or_default(), 100),
+            output::cell(line.trouble.as_deref().unwrap_or_default(), 100),
         ]);
     }
-    out::say(table);
+    output::say(table);
     Ok(exit::DONE)
 }
 
-fn line(delivery: Delivery) -> Line {
-    let notice: Option<Notice> = serde_json::from_str(&delivery.letter.json).ok();
-    Line {
-        subject: notice.as_ref().map_or_else(|| delivery.letter.task.to_string(), alert::subject),
-        id: delivery.letter.id,
+fn line(delivery: Delivery) -> DeliveryLine {
+    let notice: Option<Notification> = serde_json::from_str(&delivery.entry.json).ok();
+    DeliveryLine {
+        subject: notice.as_ref().map_or_else(|| delivery.entry.task.to_string(), alert::subject),
+        id: delivery.entry.id,
         at: delivery.made_at,
-        task: delivery.letter.task,
-        target: Target::shown(&delivery.letter.target),
-        delivery: match (delivery.delivered_at, delivery.next_try) {
+        task: delivery.entry.task,
+        target: DeliveryTarget::redacted(&delivery.entry.target),
+        delivery: match (delivery.delivered_at, delivery.next_attempt) {
             (Some(_), _) => "delivered",
             (None, Some(_)) => "waiting",
             (None, None) => "given-up",
         },
-        tries: delivery.letter.tries,
-        trouble: delivery.trouble,
+        tries: delivery.entry.attempts,
+        trouble: delivery.last_error,
     }
 }

@@ -2,9 +2,9 @@
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 
-use super::out;
+use super::output;
 use crate::extract::visible;
-use crate::induce::Candidate;
+use crate::learn::Candidate;
 use crate::model::{Row, Table};
 
 /// Rows of a candidate that a person sees, and values of a row.
@@ -42,7 +42,11 @@ fn head(place: usize, it: &Candidate, width: usize) -> String {
     let shown = it.template.columns().iter().filter(|column| !column.hidden).count();
     let columns = if shown == 1 { "column" } else { "columns" };
     let first = format!("{}. {} rows, {shown} {columns}", place + 1, it.table.rows.len());
-    format!("{}\n{}", out::cell(&first, width), out::cell(&format!("{}, score {:.2}", it.method, it.score), width))
+    format!(
+        "{}\n{}",
+        output::cell(&first, width),
+        output::cell(&format!("{}, score {:.2}", it.method, it.score), width)
+    )
 }
 
 /// The first values of a record, one a line, under their names. Words say more than addresses, and come first.
@@ -50,14 +54,14 @@ fn lines(table: &Table, row: &Row, width: usize) -> String {
     let named = table.columns.iter().zip(&row.cells).filter_map(|(name, cell)| Some((name, cell.as_ref()?)));
     let is_address = |(_, value): &(&String, &String)| value.contains('/') && !value.contains(' ');
     let (addresses, words): (Vec<_>, Vec<_>) = named.partition(is_address);
-    let line = |(name, value): (&String, &String)| out::cell(&format!("{name}: {value}"), width);
+    let line = |(name, value): (&String, &String)| output::cell(&format!("{name}: {value}"), width);
     words.into_iter().chain(addresses).take(SHOWN_VALUES).map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::induce::{LearnOptions, learn};
+    use crate::learn::{LearnOptions, learn};
     use crate::page::Tree;
 
     #[test]

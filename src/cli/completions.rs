@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Command, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use super::{Complaint, Config, Done, exit, out};
+use super::{CliError, Config, VerbResult, exit, output};
 
 /// Print a script that completes verbs, options and names of tasks in a shell
 #[derive(clap::Args)]
@@ -32,16 +32,16 @@ enum ShellName {
 #[derive(clap::Args)]
 pub struct TaskNamesArgs {}
 
-pub fn run(pieme: Command, args: &Args) -> Done {
+pub fn run(pieme: Command, args: &Args) -> VerbResult {
     let mut pieme = visible(&pieme);
     let script = match args.shell {
         ShellName::Bash => bash(&mut pieme),
         ShellName::Zsh => zsh(&mut pieme),
         ShellName::Fish => fish(&mut pieme),
     };
-    match out::bytes(script.as_bytes()) {
+    match output::bytes(script.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Complaint::new(exit::FAILED, format!("the script was not written: {error}")))
+            Err(CliError::new(exit::FAILED, format!("the script was not written: {error}")))
         }
         Ok(()) | Err(_) => Ok(exit::DONE),
     }
@@ -52,7 +52,7 @@ pub fn task_names(config: Option<&Path>) -> u8 {
     let Ok(config) = Config::find(config) else { return exit::CONFIG };
     let mut names = super::task_names(&config);
     names.sort();
-    names.iter().for_each(out::say);
+    names.iter().for_each(output::say);
     exit::DONE
 }
 

@@ -3,8 +3,9 @@
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
-use super::drafted::{self, Output};
-use super::{Complaint, Done, exit, out, settle};
+use super::draft_output;
+use super::draft_output::DraftOutput;
+use super::{CliError, VerbResult, exit, exit_code, output};
 use crate::draft::{self, CurlError, MAX_CURL_BYTES};
 
 /// Turn a copied cURL command into a robot.toml to begin with
@@ -23,31 +24,31 @@ pub struct Args {
     #[arg(last = true, value_name = "CURL COMMAND")]
     words: Vec<String>,
     #[command(flatten)]
-    output: Output,
+    output: DraftOutput,
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(draft(&args))
+    exit_code(draft(&args))
 }
 
-fn draft(args: &Args) -> Done {
+fn draft(args: &Args) -> VerbResult {
     let draft = if args.words.is_empty() {
-        draft::of_curl(&pasted(args)?)
+        draft::from_curl(&pasted(args)?)
     } else if args.file.is_some() {
-        return Err(Complaint::new(exit::USAGE, "give the command after `--` or in a file, not both"));
+        return Err(CliError::new(exit::USAGE, "give the command after `--` or in a file, not both"));
     } else {
-        draft::of_words(&args.words)
+        draft::from_curl_words(&args.words)
     };
-    let draft = draft.map_err(|error: CurlError| Complaint::new(exit::USAGE, error.to_string()))?;
-    drafted::give(&draft, &args.output)
+    let draft = draft.map_err(|error: CurlError| CliError::new(exit::USAGE, error.to_string()))?;
+    draft_output::print_or_write(&draft, &args.output)
 }
 
-fn pasted(args: &Args) -> Result<String, Complaint> {
+fn pasted(args: &Args) -> Result<String, CliError> {
     let from: Box<dyn Read> = match args.file.as_ref().filter(|file| file.as_os_str() != "-") {
-        Some(file) => Box::new(std::fs::File::open(file).map_err(|error| drafted::unreadable(file, &error))?),
+        Some(file) => Box::new(std::fs::File::open(file).map_err(|error| draft_output::unreadable(file, &error))?),
         None => {
             if std::io::stdin().is_terminal() {
-                out::note("paste the command, then press Ctrl-D");
+                output::note("paste the command, then press Ctrl-D");
             }
             Box::new(std::io::stdin())
         }
@@ -56,6 +57,6 @@ fn pasted(args: &Args) -> Result<String, Complaint> {
     let most = MAX_CURL_BYTES as u64 + 1;
     from.take(most)
         .read_to_end(&mut bytes)
-        .map_err(|error| Complaint::new(exit::USAGE, format!("the command cannot be read: {error}")))?;
+        .map_err(|error| CliError::new(exit::USAGE, format!("the command cannot be read: {error}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -18,7 +18,7 @@ use crate::practice::{self, Site};
 use crate::web::{ADDRESS_FILE, password};
 
 use super::service::DAEMON_NAME;
-use super::{Complaint, Done, exit, out, settle, status};
+use super::{CliError, VerbResult, exit, exit_code, output, status};
 
 /// Try pieme: a practice site, two tasks on it, and the daemon, in a scratch folder
 #[derive(clap::Args)]
@@ -46,7 +46,7 @@ pub struct Args {
 /// The port that the task folders in tasks/ name.
 pub const PORT: u16 = 8643;
 /// A first run of both tasks takes a second or two; a slow machine gets a minute.
-const FIRST_RUNS: Duration = Duration::from_secs(60);
+const FIRST_RUNS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The task folders that come with pieme, file by file.
 pub const FILES: [(&str, &str); 7] = [
@@ -68,11 +68,11 @@ web = \"127.0.0.1:0\"
 ";
 
 pub fn run(args: Args) -> u8 {
-    settle(demo(args))
+    exit_code(demo(args))
 }
 
-fn demo(args: Args) -> Done {
-    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+fn demo(args: Args) -> VerbResult {
+    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     if args.site_only {
         return runtime.block_on(serve(args.port));
@@ -84,17 +84,17 @@ fn demo(args: Args) -> Done {
     };
     let done = runtime.block_on(show(&folder, args.port, args.once));
     if scratch && let Err(error) = fs::remove_dir_all(&folder) {
-        out::note(format!("pieme: {} could not be removed: {error}", folder.display()));
+        output::note(format!("pieme: {} could not be removed: {error}", folder.display()));
     }
     done
 }
 
-async fn serve(port: u16) -> Done {
-    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+async fn serve(port: u16) -> VerbResult {
+    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
     let site = start_site(port).await.map_err(failed)?;
-    let mut told_to_end = told_to_end().map_err(failed)?;
+    let mut told_to_end = stop_signals().map_err(failed)?;
     let products = site.url().join("/products").map_or_else(|_| site.url().to_string(), String::from);
-    out::say(format!(
+    output::say(format!(
         "The practice site is at {}. Add its list of products:\n  pieme add {products} --allow-private",
         site.url()
     ));
@@ -102,13 +102,13 @@ async fn serve(port: u16) -> Done {
     Ok(exit::DONE)
 }
 
-async fn show(folder: &Path, port: u16, once: bool) -> Done {
-    let failed = |error: io::Error| Complaint::new(exit::FAILED, error.to_string());
+async fn show(folder: &Path, port: u16, once: bool) -> VerbResult {
+    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
     let site = start_site(port).await.map_err(failed)?;
-    let config = lay_out(folder, site.port()).map_err(failed)?;
+    let config = write_files(folder, site.port()).map_err(failed)?;
     let config = Config::load(&config)?;
-    password::set(&config, practice::PASSWORD).map_err(|error| Complaint::new(exit::FAILED, error.to_string()))?;
-    let mut told_to_end = told_to_end().map_err(failed)?;
+    password::set(&config, practice::PASSWORD).map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
+    let mut told_to_end = stop_signals().map_err(failed)?;
     let mut daemon = start_daemon(&config).map_err(failed)?;
     let shown = tokio::select! {
         shown = watch(&site, folder, &config, &mut daemon, once) => shown,
@@ -119,14 +119,14 @@ async fn show(folder: &Path, port: u16, once: bool) -> Done {
 }
 
 /// The first runs, the table, and the table again whenever it changes.
-async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, once: bool) -> Result<(), Complaint> {
-    out::note(format!(
+async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, once: bool) -> Result<(), CliError> {
+    output::note(format!(
         "Practice site: {}\nFolder:        {}\nWaiting for the first runs …",
         site.url(),
         folder.display()
     ));
     first_runs(config, daemon).await?;
-    out::say(status::table(config)?);
+    output::say(status::table(config)?);
     if once {
         return Ok(());
     }
@@ -135,7 +135,7 @@ async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, 
 }
 
 /// Hears of Ctrl-C, of SIGTERM and of a terminal that was closed: the daemon must not stay behind.
-fn told_to_end() -> io::Result<mpsc::Receiver<()>> {
+fn stop_signals() -> io::Result<mpsc::Receiver<()>> {
     let (tell, told) = mpsc::channel(1);
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
         let mut signals = signal(kind)?;
@@ -160,7 +160,7 @@ async fn start_site(port: u16) -> io::Result<Site> {
 }
 
 /// Writes configuration, task folders and the practice password; says where the configuration is.
-pub fn lay_out(folder: &Path, port: u16) -> io::Result<PathBuf> {
+pub fn write_files(folder: &Path, port: u16) -> io::Result<PathBuf> {
     for (name, text) in FILES {
         let file = folder.join("tasks").join(name);
         if let Some(parent) = file.parent() {
@@ -188,19 +188,19 @@ fn start_daemon(config: &Config) -> io::Result<Child> {
         .spawn()
 }
 
-async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
+async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), CliError> {
     let started = Instant::now();
     let mut look = interval(Duration::from_millis(200));
     loop {
         look.tick().await;
         if let Ok(Some(status)) = daemon.try_wait() {
-            return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+            return Err(CliError::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
         }
         if status::all_have_run(config, 2) {
             return Ok(());
         }
-        if started.elapsed() > FIRST_RUNS {
-            return Err(Complaint::new(exit::TIME_LIMIT, "the tasks have not run within a minute"));
+        if started.elapsed() > FIRST_RUNS_TIMEOUT {
+            return Err(CliError::new(exit::TIME_LIMIT, "the tasks have not run within a minute"));
         }
     }
 }
@@ -210,7 +210,7 @@ fn explain(site: &Site, config: &Config, folder: &Path) {
     let config = folder.join("config.toml");
     // As it was typed: on a fresh clone `pieme` is not on the path.
     let pieme = std::env::args().next().unwrap_or_else(|| "pieme".to_owned());
-    out::say(format!(
+    output::say(format!(
         "
 In another terminal (each task runs again within half a minute, or at once with `run`):
 Open the dashboard     {dashboard} in a browser; its password is {password}
@@ -231,19 +231,19 @@ The table is shown again when it changes. Ctrl-C ends the demo.
 }
 
 /// Prints the table again whenever a task's state changes.
-async fn follow(config: &Config, daemon: &mut Child) -> Result<(), Complaint> {
+async fn follow(config: &Config, daemon: &mut Child) -> Result<(), CliError> {
     let mut look = interval(Duration::from_secs(1));
     let mut shown = status::states_now(config)?;
     loop {
         tokio::select! {
             status = daemon.wait() => {
                 let status = status.map_or_else(|error| error.to_string(), |it| it.to_string());
-                return Err(Complaint::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+                return Err(CliError::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
             }
             _ = look.tick() => {
                 let states = status::states_now(config)?;
                 if states != shown {
-                    out::say(format!("{}\n", status::table(config)?));
+                    output::say(format!("{}\n", status::table(config)?));
                     shown = states;
                 }
             }

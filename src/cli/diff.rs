@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::model::TaskName;
-use crate::store::{Cell, CellChange, Change, RecordChange, Store, What};
+use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, Store};
 
 use super::since::Since;
-use super::{Complaint, Done, exit, log, out, reader, records, task_name};
+use super::{CliError, VerbResult, exit, log, open_reader, output, records, task_name};
 
 /// What the last change of the published rows has added, changed and removed
 #[derive(clap::Args)]
@@ -48,37 +48,37 @@ const MOST_CHANGES: u32 = 1_000;
 const CELL_WIDTH: usize = 48;
 
 #[derive(Serialize)]
-struct Shown {
+struct ChangeReport {
     #[serde(flatten)]
-    change: Change,
+    change: ChangeSet,
     records: Vec<RecordChange>,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
-    let store = reader(config)?;
-    let changes = wanted(&store, &name, &args)?;
+    let store = open_reader(config)?;
+    let changes = selected_changes(&store, &name, &args)?;
     let mut left = args.limit.unwrap_or(if args.json { u32::MAX } else { SHOWN });
     let mut shown = Vec::new();
     for change in changes {
         let records = store.records_of(change.id, 0, left)?;
         left = left.saturating_sub(u32::try_from(records.len()).unwrap_or(u32::MAX));
-        shown.push(Shown { change, records });
+        shown.push(ChangeReport { change, records });
     }
     if args.json {
-        out::json(&json!({ "task": name, "changes": shown }));
+        output::json(&json!({ "task": name, "changes": shown }));
         return Ok(exit::DONE);
     }
     if shown.is_empty() {
-        out::say(nothing(&store, &name, &args)?);
+        output::say(why_nothing(&store, &name, &args)?);
     }
     shown.iter().for_each(|it| print(&name, it));
     Ok(exit::DONE)
 }
 
-fn wanted(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<Change>, Complaint> {
+fn selected_changes(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<ChangeSet>, CliError> {
     if let Some(id) = &args.run {
-        return Ok(store.change_of(log::named(store, name, id)?.run)?.into_iter().collect());
+        return Ok(store.change_of(log::find_run(store, name, id)?.run)?.into_iter().collect());
     }
     let Some(since) = args.since else { return Ok(store.changes(name, None, 1)?) };
     let since = since.before(Utc::now());
@@ -87,9 +87,9 @@ fn wanted(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<Change>, Co
 }
 
 /// Why there is nothing to show.
-fn nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, Complaint> {
+fn why_nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, CliError> {
     if store.published(name, 0, 0)?.is_none() {
-        return Err(Complaint::new(exit::FAILED, records::none_published(name)));
+        return Err(CliError::new(exit::FAILED, records::none_published(name)));
     }
     Ok(match (&args.run, args.since) {
         (Some(id), _) => format!("{name}: run {id} has not changed the published rows"),
@@ -98,41 +98,44 @@ fn nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, Compla
     })
 }
 
-fn print(name: &TaskName, shown: &Shown) {
-    let Shown { change, records } = shown;
-    let counts = match (change.compared(), change.counts) {
+fn print(name: &TaskName, shown: &ChangeReport) {
+    let ChangeReport { change, records } = shown;
+    let counts = match (change.known_counts(), change.counts) {
         (Some(counts), _) => counts.to_string(),
         (None, Some(_)) => "not compared".to_owned(),
         (None, None) => "being compared".to_owned(),
     };
     let (at, run) = (change.at.format("%Y-%m-%d %H:%M UTC"), change.run);
-    out::say(format!("{name}: {counts} ({} rows, {} before), {at}, run {run}", change.rows_after, change.rows_before));
+    output::say(format!(
+        "{name}: {counts} ({} rows, {} before), {at}, run {run}",
+        change.rows_after, change.rows_before
+    ));
     if let Some(why) = change.unlisted {
-        out::say(format!("  {}", why.sentence()));
+        output::say(format!("  {}", why.sentence()));
     }
     if !records.is_empty() {
-        let mut table = out::table(&["WHAT", "RECORD", "COLUMN", "BEFORE", "AFTER"]);
+        let mut table = output::table(&["WHAT", "RECORD", "COLUMN", "BEFORE", "AFTER"]);
         records.iter().for_each(|record| add_rows(&mut table, record));
-        out::say(table);
+        output::say(table);
     }
-    let all = change.counts.map_or(0, |counts| counts.all());
+    let all = change.counts.map_or(0, |counts| counts.total());
     let left = all.saturating_sub(records.len() as u64);
     if left > 0 && change.unlisted.is_none() {
-        out::say(format!("… and {left} more; `--limit` or `--json` shows them"));
+        output::say(format!("… and {left} more; `--limit` or `--json` shows them"));
     }
 }
 
 /// A line a changed cell; one line for a record that is new or gone.
 fn add_rows(table: &mut Table, record: &RecordChange) {
     let word = record.what.word();
-    let name = out::cell(&record.name, CELL_WIDTH);
-    let text = |cell: &Cell| out::cell(cell.text.as_deref().unwrap_or(""), CELL_WIDTH);
+    let name = output::cell(&record.name, CELL_WIDTH);
+    let text = |cell: &CellValue| output::cell(cell.text.as_deref().unwrap_or(""), CELL_WIDTH);
     match record.what {
-        What::Added => _ = table.add_row([word, &name, "", "", &whole(&record.cells, |cell| &cell.to)]),
-        What::Removed => _ = table.add_row([word, &name, "", &whole(&record.cells, |cell| &cell.from), ""]),
-        What::Changed => {
+        ChangeKind::Added => _ = table.add_row([word, &name, "", "", &record_text(&record.cells, |cell| &cell.to)]),
+        ChangeKind::Removed => _ = table.add_row([word, &name, "", &record_text(&record.cells, |cell| &cell.from), ""]),
+        ChangeKind::Changed => {
             for cell in &record.cells {
-                let column = out::cell(&cell.column, CELL_WIDTH);
+                let column = output::cell(&cell.column, CELL_WIDTH);
                 table.add_row([word, &name, &column, &text(&cell.from), &text(&cell.to)]);
             }
         }
@@ -140,7 +143,7 @@ fn add_rows(table: &mut Table, record: &RecordChange) {
 }
 
 /// All texts of a record on one line.
-fn whole(cells: &[CellChange], side: impl Fn(&CellChange) -> &Cell) -> String {
+fn record_text(cells: &[CellChange], side: impl Fn(&CellChange) -> &CellValue) -> String {
     let texts: Vec<&str> = cells.iter().filter_map(|cell| side(cell).text.as_deref()).collect();
-    out::cell(&texts.join(" | "), CELL_WIDTH)
+    output::cell(&texts.join(" | "), CELL_WIDTH)
 }

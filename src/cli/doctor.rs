@@ -11,18 +11,18 @@ use serde::Serialize;
 
 use crate::alert;
 use crate::config::{Config, secrets};
-use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
 use crate::model::task::Engine;
 use crate::robot;
-use crate::seal;
+use crate::sandbox;
 use crate::store::Store;
-use crate::taskdir::folder::is_shared;
-use crate::taskdir::{Shelf, TaskFolder};
+use crate::tasks::folder::is_shared;
+use crate::tasks::{TaskFolder, TaskRegistry};
 
-use super::rights::DaemonUser;
-use super::{Complaint, Done, exit, out};
-use unit::Unit;
+use super::permissions::DaemonUser;
+use super::{CliError, VerbResult, exit, output};
+use unit::SystemdUnit;
 
 /// Check the machine, the store, the folders and the seal of the runs
 #[derive(clap::Args)]
@@ -40,110 +40,110 @@ pub struct Args {
 }
 
 /// Others than the owner may write.
-const OTHERS_WRITE: u32 = 0o022;
+const WRITE_BY_OTHERS: u32 = 0o022;
 /// A daemon answers at once; a busy machine takes a moment.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Alerts that are looked back on.
 const LAST_ALERTS: u32 = 50;
 /// Less room than this and the next runs may find none.
-const LITTLE_ROOM: u64 = 512 << 20;
+const MIN_FREE_BYTES: u64 = 512 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Mark {
+enum FindingMark {
     Good,
     Note,
     Bad,
 }
 
 #[derive(Debug, Serialize)]
-struct Finding {
+struct DoctorFinding {
     what: &'static str,
-    mark: Mark,
+    mark: FindingMark,
     sentence: String,
 }
 
 /// `path` is the configuration as it was named.
-pub fn run(config: &Config, path: Option<&Path>, args: Args) -> Done {
-    let mut found = vec![match Config::passed_over(path) {
+pub fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResult {
+    let mut found = vec![match Config::shadowed_file_note(path) {
         Some(sentence) => note("config", sentence),
         None => good("config", config.file.display().to_string()),
     }];
-    found.extend(seal_of_runs());
-    let unit = Unit::ask();
-    found.extend(service_unit(config, unit.as_ref()));
-    found.push(service(config));
-    found.push(store(config));
-    found.extend(index(config));
-    found.push(room(&config.state));
-    found.extend(tasks(config, unit.as_ref()));
-    found.extend(alerts(config));
-    let mut sound = found.iter().all(|it| it.mark != Mark::Bad);
+    found.extend(check_sandbox());
+    let unit = SystemdUnit::query();
+    found.extend(check_systemd_unit(config, unit.as_ref()));
+    found.push(check_service(config));
+    found.push(check_store(config));
+    found.extend(check_search_index(config));
+    found.push(check_free_space(&config.state));
+    found.extend(check_tasks(config, unit.as_ref()));
+    found.extend(check_alerts(config));
+    let mut sound = found.iter().all(|it| it.mark != FindingMark::Bad);
     if let Some(unknown) = args.only.iter().find(|what| found.iter().all(|it| it.what != **what)) {
         let names: std::collections::BTreeSet<_> = found.iter().map(|it| it.what).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Complaint::new(exit::USAGE, format!("doctor has no finding `{unknown}` here; it has {names}")));
+        return Err(CliError::new(exit::USAGE, format!("doctor has no finding `{unknown}` here; it has {names}")));
     }
     if !args.only.is_empty() {
         found.retain(|it| args.only.iter().any(|what| what == it.what));
-        sound = found.iter().all(|it| it.mark == Mark::Good);
+        sound = found.iter().all(|it| it.mark == FindingMark::Good);
     }
     if args.json {
-        out::json(&serde_json::json!({ "ok": sound, "findings": found }));
+        output::json(&serde_json::json!({ "ok": sound, "findings": found }));
     } else {
-        let mut table = out::table(&["", "WHAT", "FOUND"]);
+        let mut table = output::table(&["", "WHAT", "FOUND"]);
         for it in &found {
             let mark = match it.mark {
-                Mark::Good => "ok",
-                Mark::Note => "note",
-                Mark::Bad => "BAD",
+                FindingMark::Good => "ok",
+                FindingMark::Note => "note",
+                FindingMark::Bad => "BAD",
             };
-            table.add_row([mark.to_owned(), it.what.to_owned(), out::cell(&it.sentence, 400)]);
+            table.add_row([mark.to_owned(), it.what.to_owned(), output::cell(&it.sentence, 400)]);
         }
-        out::say(table);
+        output::say(table);
     }
     Ok(if sound { exit::DONE } else { exit::FAILED })
 }
 
-fn good(what: &'static str, sentence: impl Into<String>) -> Finding {
-    Finding { what, mark: Mark::Good, sentence: sentence.into() }
+fn good(what: &'static str, sentence: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { what, mark: FindingMark::Good, sentence: sentence.into() }
 }
 
-fn note(what: &'static str, sentence: impl Into<String>) -> Finding {
-    Finding { what, mark: Mark::Note, sentence: sentence.into() }
+fn note(what: &'static str, sentence: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { what, mark: FindingMark::Note, sentence: sentence.into() }
 }
 
-fn bad(what: &'static str, sentence: impl Into<String>) -> Finding {
-    Finding { what, mark: Mark::Bad, sentence: sentence.into() }
+fn bad(what: &'static str, sentence: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { what, mark: FindingMark::Bad, sentence: sentence.into() }
 }
 
 /// A run that cannot seal itself does not start, so that a missing half is bad.
-fn seal_of_runs() -> [Finding; 2] {
-    let found = seal::in_force();
+fn check_sandbox() -> [DoctorFinding; 2] {
+    let found = sandbox::kernel_support();
     let of = |what, done: Result<(), String>, sentence: &str| match done {
         Ok(()) => good(what, sentence),
         Err(error) => bad(what, format!("{error}; no run starts without it (Linux 5.13 with Landlock, or later)")),
     };
     [
         of("files", found.files, "a run can read the authorities' certificates and no other file (Landlock)"),
-        of("calls", found.calls, "a run can open no socket and start no program (seccomp)"),
+        of("calls", found.syscalls, "a run can open no socket and start no program (seccomp)"),
     ]
 }
 
-fn service(config: &Config) -> Finding {
+fn check_service(config: &Config) -> DoctorFinding {
     if StateLock::is_taken(&config.lock()) {
-        return answering(config);
+        return check_daemon_answers(config);
     }
     note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
 }
 
 /// A daemon that holds the lock, and what it says at its control socket.
-fn answering(config: &Config) -> Finding {
+fn check_daemon_answers(config: &Config) -> DoctorFinding {
     let socket = &config.socket;
     let mut answer = None;
-    let asked = control::ask_blocking(socket, &Request::Progress, PATIENCE, |reply| answer = Some(reply));
+    let asked = control::call_blocking(socket, &ControlRequest::Progress, ANSWER_TIMEOUT, |reply| answer = Some(reply));
     let why = match (asked, answer) {
-        (Ok(()), Some(Reply::Progress { waits_for: Some(reason), .. })) => {
+        (Ok(()), Some(ControlReply::Progress { waits_for: Some(reason), .. })) => {
             return bad("daemon", format!("running, but nothing is fetched: it waits for the store ({reason})"));
         }
         (Ok(()), Some(_)) => return good("daemon", "running, and answers at its control socket"),
@@ -157,7 +157,7 @@ fn answering(config: &Config) -> Finding {
     bad("daemon", sentence)
 }
 
-fn store(config: &Config) -> Finding {
+fn check_store(config: &Config) -> DoctorFinding {
     let at = &config.store;
     let checked = Store::open_reader_if_any(at).and_then(|store| {
         let Some(store) = store else { return Ok(None) };
@@ -173,8 +173,8 @@ fn store(config: &Config) -> Finding {
 }
 
 /// Whether searches find all that is published.
-fn index(config: &Config) -> Option<Finding> {
-    let behind = Store::open_reader(&config.store).and_then(|store| store.unindexed()).ok()?;
+fn check_search_index(config: &Config) -> Option<DoctorFinding> {
+    let behind = Store::open_reader(&config.store).and_then(|store| store.unindexed_tasks()).ok()?;
     let rows: u64 = behind.iter().map(|(_, rows)| rows).sum();
     Some(match behind.len() {
         0 => good("search", "all published rows are in the index"),
@@ -187,13 +187,13 @@ fn index(config: &Config) -> Option<Finding> {
     })
 }
 
-fn room(state: &Path) -> Finding {
+fn check_free_space(state: &Path) -> DoctorFinding {
     let Ok(stat) = nix::sys::statvfs::statvfs(state) else {
         return note("disk", format!("{} is made when the daemon starts", state.display()));
     };
     let free = stat.blocks_available().saturating_mul(stat.fragment_size());
     let sentence = format!("{} MB free at {}", free >> 20, state.display());
-    if free < LITTLE_ROOM {
+    if free < MIN_FREE_BYTES {
         bad("disk", format!("{sentence}: runs may find no room; `pieme gc` makes some"))
     } else {
         good("disk", sentence)
@@ -201,15 +201,15 @@ fn room(state: &Path) -> Finding {
 }
 
 /// What was to be told and did not arrive, of the last alerts.
-fn alerts(config: &Config) -> Option<Finding> {
+fn check_alerts(config: &Config) -> Option<DoctorFinding> {
     let deliveries = Store::open_reader(&config.store).and_then(|store| store.deliveries(None, LAST_ALERTS)).ok()?;
-    let missing: Vec<_> = deliveries.iter().filter(|it| it.delivered_at.is_none() && it.trouble.is_some()).collect();
+    let missing: Vec<_> = deliveries.iter().filter(|it| it.delivered_at.is_none() && it.last_error.is_some()).collect();
     Some(match missing.first() {
         None if deliveries.is_empty() => return None,
         None => good("alerts", format!("all of the last {} arrived, or are under way", deliveries.len())),
         Some(delivery) => {
-            let why = delivery.trouble.as_deref().unwrap_or_default();
-            let target = alert::Target::shown(&delivery.letter.target);
+            let why = delivery.last_error.as_deref().unwrap_or_default();
+            let target = alert::DeliveryTarget::redacted(&delivery.entry.target);
             let sentence = format!(
                 "{} of the last {} did not arrive; to {target}: {why}; see `pieme alert list`",
                 missing.len(),
@@ -221,14 +221,14 @@ fn alerts(config: &Config) -> Option<Finding> {
 }
 
 /// Whether people may write here who should not.
-fn is_open(mode: u32) -> bool {
-    mode & OTHERS_WRITE & if is_shared(mode) { 0o007 } else { 0o077 } != 0
+fn is_writable_by_others(mode: u32) -> bool {
+    mode & WRITE_BY_OTHERS & if is_shared(mode) { 0o007 } else { 0o077 } != 0
 }
 
 /// The service as systemd runs it.
-fn service_unit(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
+fn check_systemd_unit(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
     let Some(unit) = unit else { return Vec::new() };
-    let mut found: Vec<Finding> = unit.faults(config).into_iter().map(|it| bad("unit", it)).collect();
+    let mut found: Vec<DoctorFinding> = unit.faults(config).into_iter().map(|it| bad("unit", it)).collect();
     if let Some(other) = unit.config().filter(|it| *it != config.file) {
         let sentence = format!(
             "the service uses {}, and this command {}: `pieme --config {0} …`",
@@ -252,7 +252,7 @@ fn service_unit(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
 }
 
 /// What the daemon cannot read or write of the folders.
-fn rights(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Finding> {
+fn check_permissions(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<DoctorFinding> {
     let daemon = DaemonUser::of(config)?;
     let closed: Vec<_> = folders.iter().filter(|it| !daemon.problems(&it.dir).is_empty()).collect();
     let first = &closed.first()?.name;
@@ -265,12 +265,12 @@ fn rights(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Finding> {
     Some(bad("rights", sentence))
 }
 
-fn tasks(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
-    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
+fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
+    let mut shelf = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()
-        && is_open(meta.permissions().mode())
+        && is_writable_by_others(meta.permissions().mode())
     {
         let sentence = format!("{} can be written by others; `chmod go-w` it", config.tasks.display());
         found.push(bad("tasks", sentence));
@@ -286,7 +286,7 @@ fn tasks(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
         ),
     });
     let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
-    found.extend(rights(config, &folders));
+    found.extend(check_permissions(config, &folders));
     for folder in &folders {
         let mut names = secrets::names(&folder.task, &folder.script);
         let targets = folder.task.alert.urls.iter();
@@ -305,7 +305,7 @@ fn tasks(config: &Config, unit: Option<&Unit>) -> Vec<Finding> {
         }
     }
     if folders.iter().any(|it| it.task.fetch.engine == Engine::Browser) {
-        found.push(match robot::chromium(config.browser.as_deref()) {
+        found.push(match robot::find_chromium(config.browser.as_deref()) {
             Ok(program) if unit.is_some_and(|it| !it.may_execute(&program)) => bad(
                 "browser",
                 format!(

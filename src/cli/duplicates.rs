@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::model::TaskName;
-use crate::show::duplicates::{self, Found, Group, How, Limits, Record};
+use crate::show::duplicates::{self, DuplicateGroup, DuplicateLimits, DuplicateRecord, DuplicateReport, MatchKind};
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 
 /// Records that are of the same thing but for spelling, within a task and across tasks
 #[derive(clap::Args)]
@@ -34,28 +34,28 @@ pub struct Args {
 const CELL_WIDTH: usize = 80;
 
 /// 80 MB of hashes; a list of more records than are kept is read by nobody.
-const LIMITS: Limits = Limits { compared: 5_000_000, kept: 50_000 };
+const LIMITS: DuplicateLimits = DuplicateLimits { compared: 5_000_000, kept: 50_000 };
 
-pub fn run(config: &Config, args: Args) -> Done {
-    let store = reader(config)?;
+pub fn run(config: &Config, args: Args) -> VerbResult {
+    let store = open_reader(config)?;
     let tasks = match args.task.is_empty() {
         true => store.task_names()?,
         false => args.task.iter().map(|name| task_name(name)).collect::<Result<_, _>>()?,
     };
-    let found = duplicates::through(config, &store, &tasks, &args.by, LIMITS)?;
+    let found = duplicates::find(config, &store, &tasks, &args.by, LIMITS)?;
     if found.compared == 0 {
         return Err(nothing_to_compare(&store, &tasks, &args.by)?);
     }
     if args.json {
         let groups: Vec<_> = found.groups.iter().map(as_json).collect();
-        out::json(&json!({ "compared": found.compared, "complete": found.is_complete, "groups": groups }));
+        output::json(&json!({ "compared": found.compared, "complete": found.is_complete, "groups": groups }));
         return Ok(exit::DONE);
     }
     print(&found);
     Ok(exit::DONE)
 }
 
-fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Result<Complaint, Complaint> {
+fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Result<CliError, CliError> {
     let mut columns = Vec::new();
     for task in tasks {
         columns.extend(store.published(task, 0, 0)?.map(|rows| rows.table.columns).unwrap_or_default());
@@ -63,42 +63,41 @@ fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Resul
     columns.sort_unstable();
     columns.dedup();
     Ok(match columns.is_empty() {
-        true => Complaint::new(exit::FAILED, "nothing is published yet; `pieme status` says why"),
+        true => CliError::new(exit::FAILED, "nothing is published yet; `pieme status` says why"),
         false => {
             let wanted = if by.is_empty() { String::new() } else { format!(" in {}", by.join(", ")) };
             let sentence = format!("no record has a text{wanted}; there are the columns {}", columns.join(", "));
-            Complaint::new(exit::USAGE, sentence)
+            CliError::new(exit::USAGE, sentence)
         }
     })
 }
 
-fn as_json(group: &Group<Record>) -> serde_json::Value {
-    let record =
-        |(how, record): &(How, Record)| json!({ "match": word(*how), "task": record.task, "record": record.cells });
+fn as_json(group: &DuplicateGroup<DuplicateRecord>) -> serde_json::Value {
+    let record = |(how, record): &(MatchKind, DuplicateRecord)| json!({ "match": word(*how), "task": record.task, "record": record.cells });
     group.records.iter().map(record).collect()
 }
 
-fn word(how: How) -> &'static str {
+fn word(how: MatchKind) -> &'static str {
     match how {
-        How::Same => "same",
-        How::Initials => "initials",
+        MatchKind::Exact => "same",
+        MatchKind::Initials => "initials",
     }
 }
 
-fn print(found: &Found) {
-    let mut table = out::table(&["GROUP", "MATCH", "TASK", "RECORD"]);
+fn print(found: &DuplicateReport) {
+    let mut table = output::table(&["GROUP", "MATCH", "TASK", "RECORD"]);
     for (number, group) in found.groups.iter().enumerate() {
         for (how, record) in &group.records {
             let texts: Vec<&str> = record.cells.values().filter_map(|text| text.as_str()).collect();
             let (number, name) = ((number + 1).to_string(), record.task.to_string());
-            table.add_row([number, word(*how).to_owned(), name, out::cell(&texts.join(" | "), CELL_WIDTH)]);
+            table.add_row([number, word(*how).to_owned(), name, output::cell(&texts.join(" | "), CELL_WIDTH)]);
         }
     }
     if !found.groups.is_empty() {
-        out::say(table);
+        output::say(table);
     }
-    out::say(format!("{} groups among {} records", found.groups.len(), found.compared));
+    output::say(format!("{} groups among {} records", found.groups.len(), found.compared));
     if !found.is_complete {
-        out::say("There are more than are shown: name fewer tasks.");
+        output::say("There are more than are shown: name fewer tasks.");
     }
 }

@@ -1,4 +1,4 @@
-//! Exit codes: what a script learns from a verb (SPEC section 5).
+//! Exit codes: what a script learns from a verb (docs/commands.md).
 
 use crate::model::{Failure, Outcome, Quarantine, Verdict};
 
@@ -34,7 +34,7 @@ pub const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
     (CONFIG, "The configuration is wrong."),
 ];
 
-pub fn of(verdict: &Verdict) -> u8 {
+pub fn code_of(verdict: &Verdict) -> u8 {
     match verdict.outcome {
         Outcome::Published(_) if verdict.provisional => NEEDS_PERSON,
         Outcome::Published(_) => DONE,

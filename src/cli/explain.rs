@@ -7,11 +7,13 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::induce::Template;
+use crate::labelling::task;
+use crate::learn::Template;
 use crate::page::Tree;
-use crate::supervise;
 
-use super::{Complaint, Done, exit, log, out, read_page, reader, settle, task_folder, task_name, usable_config};
+use super::{
+    CliError, VerbResult, exit, exit_code, log, open_reader, output, read_page, task_folder, task_name, usable_config,
+};
 
 /// Show the numbers that led to a task's last verdict, or what a stage of learning makes of a page
 #[derive(clap::Args)]
@@ -31,7 +33,7 @@ pub struct Args {
     what: String,
     /// Absent: the verdict of a task, the rows of a page
     #[arg(long, value_enum)]
-    stage: Option<Stage>,
+    stage: Option<LearnStage>,
     /// The verdict of this run, by its id or the beginning of it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -41,7 +43,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Stage {
+enum LearnStage {
     Tokens,
     Encodings,
     Rows,
@@ -52,41 +54,41 @@ enum Stage {
 }
 
 pub fn run(config: Option<&Path>, args: Args) -> u8 {
-    settle(explain(config, &args))
+    exit_code(explain(config, &args))
 }
 
-fn explain(config: Option<&Path>, args: &Args) -> Done {
+fn explain(config: Option<&Path>, args: &Args) -> VerbResult {
     let file = Path::new(&args.what);
     let is_page = file.is_file() || args.what.contains(['/', '\\']);
     if args.run.is_some() && (is_page || args.stage.is_some()) {
         let sentence = "--run is for the verdict of a task's run; the stages show a saved page, or the one seen last";
-        return Err(Complaint::new(exit::USAGE, sentence));
+        return Err(CliError::new(exit::USAGE, sentence));
     }
     let (text, value) = match args.stage {
-        stage if is_page => stages::explain(stage.unwrap_or(Stage::Rows), read_page(file)?, None)?,
+        stage if is_page => stages::explain(stage.unwrap_or(LearnStage::Rows), read_page(file)?, None)?,
         None => verdict::explain(&usable_config(config)?, &task_name(&args.what)?, args.run.as_deref())?,
         Some(stage) => {
-            let (page, template) = seen_last(config, &args.what)?;
+            let (page, template) = last_page(config, &args.what)?;
             stages::explain(stage, page, template)?
         }
     };
     if args.json {
-        out::json(&value)
+        output::json(&value)
     } else {
-        out::say(text.trim_end())
+        output::say(text.trim_end())
     }
     Ok(exit::DONE)
 }
 
 /// The page that a task saw last, and its template.
-fn seen_last(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), Complaint> {
+fn last_page(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), CliError> {
     let name = task_name(what)?;
     let config = usable_config(config)?;
     let folder = task_folder(&config, &name)?;
-    let page = supervise::last_tree(&config, &folder)?;
+    let page = task::last_tree(&config, &folder)?;
     let template = match &folder.template {
         Some(json) => {
-            Some(Template::from_json(&json.text()).map_err(|it| Complaint::new(exit::CONFIG, it.to_string()))?)
+            Some(Template::from_json(&json.text()).map_err(|it| CliError::new(exit::CONFIG, it.to_string()))?)
         }
         None => None,
     };

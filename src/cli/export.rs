@@ -1,7 +1,7 @@
 //! `pieme export`: the published rows of tasks as files for other programs.
 
+mod destination;
 mod feed;
-mod place;
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::export::feed as feeds;
-use crate::export::{self, Choices, ExportError, Format, TableWriter, Writer};
+use crate::export::{self, ColumnOptions, ExportError, Format, RowWriter, SqliteWriter};
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, nothing_of, out, reader, records, task_name};
-use place::{Place, Target};
+use self::destination::{Destination, ExportSink};
+use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, records, task_name};
 
 /// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite; what changed, as RSS or Atom
 #[derive(clap::Args)]
@@ -49,43 +49,43 @@ pub struct Args {
 
 /// What one file holds now.
 #[derive(Serialize)]
-struct Written {
+struct ExportedFile {
     file: PathBuf,
     format: &'static str,
     #[serde(flatten)]
-    contents: Contents,
+    contents: ExportContents,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Contents {
-    Rows { tasks: Vec<Counted> },
+enum ExportContents {
+    Rows { tasks: Vec<TaskRowCount> },
     Feed { tasks: Vec<TaskName>, items: usize },
 }
 
 #[derive(Serialize)]
-struct Counted {
+struct TaskRowCount {
     task: TaskName,
     rows: u64,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let mut tasks: Vec<TaskName> = args.tasks.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
     let mut seen = std::collections::BTreeSet::new();
     tasks.retain(|task| seen.insert(task.clone()));
     let format = format(&args)?;
-    let store = reader(config)?;
+    let store = open_reader(config)?;
     // Before the first byte: half a file for a name that was mistyped would help nobody.
     for task in &tasks {
         if store.published(task, 0, 0)?.is_none() {
-            return Err(nothing_of(config, task, records::none_published(task)));
+            return Err(nothing_yet(config, task, records::none_published(task)));
         }
     }
-    let mut choices = Choices { texts: args.texts, raw: args.raw, several: false };
-    let files: Vec<(Place, Vec<TaskName>)> = match &args.output {
+    let mut choices = ColumnOptions { texts: args.texts, raw: args.raw, several: false };
+    let files: Vec<(Destination, Vec<TaskName>)> = match &args.output {
         Some(folder) if folder.is_dir() => {
             let file = |task: &TaskName| folder.join(format!("{task}.{}", format.word()));
-            tasks.into_iter().map(|task| (Place::of(&file(&task)), vec![task])).collect()
+            tasks.into_iter().map(|task| (Destination::of(&file(&task)), vec![task])).collect()
         }
         output => {
             choices.several = tasks.len() > 1;
@@ -94,9 +94,9 @@ pub fn run(config: &Config, args: Args) -> Done {
                     "a {} file holds one task: name a folder with -o, or use jsonl, json or sqlite",
                     format.word()
                 );
-                return Err(Complaint::new(exit::USAGE, sentence));
+                return Err(CliError::new(exit::USAGE, sentence));
             }
-            vec![(output.as_deref().map_or(Place::Stdout, Place::of), tasks)]
+            vec![(output.as_deref().map_or(Destination::Stdout, Destination::of), tasks)]
         }
     };
     let mut written = Vec::new();
@@ -105,39 +105,39 @@ pub fn run(config: &Config, args: Args) -> Done {
             Format::Rss | Format::Atom => write_feed(config, &store, &place, (format, args.limit), tasks)?,
             _ => write(&store, &place, format, choices, tasks)?,
         };
-        let told = |file: &Path| Written { file: file.to_owned(), format: format.word(), contents };
+        let told = |file: &Path| ExportedFile { file: file.to_owned(), format: format.word(), contents };
         written.extend(place.path().map(told));
     }
-    tell(&written, args.json);
+    report(&written, args.json);
     Ok(exit::DONE)
 }
 
 fn write(
     store: &Store,
-    place: &Place,
+    place: &Destination,
     format: Format,
-    choices: Choices,
+    choices: ColumnOptions,
     tasks: Vec<TaskName>,
-) -> Result<Contents, Complaint> {
+) -> Result<ExportContents, CliError> {
     let mut counted = Vec::new();
     let done = place.write(|target| {
         let mut writer = writer(format, choices, target)?;
         for task in tasks {
-            let rows = fill(store, &task, &mut *writer)?;
-            counted.push(Counted { task, rows });
+            let rows = write_rows(store, &task, &mut *writer)?;
+            counted.push(TaskRowCount { task, rows });
         }
         writer.finish()
     });
-    settle(place, done, Contents::Rows { tasks: counted })
+    finish(place, done, ExportContents::Rows { tasks: counted })
 }
 
 fn writer(
     format: Format,
-    choices: Choices,
-    Target { stream, path }: Target<'_>,
-) -> Result<Box<dyn Writer>, ExportError> {
+    choices: ColumnOptions,
+    ExportSink { stream, path }: ExportSink<'_>,
+) -> Result<Box<dyn RowWriter>, ExportError> {
     if let (Format::Sqlite, Some(path)) = (format, path) {
-        return Ok(Box::new(TableWriter::create(path, choices)?));
+        return Ok(Box::new(SqliteWriter::create(path, choices)?));
     }
     let no_stream = || io::Error::other("an SQLite file must be one that can be read again");
     Ok(export::writer(format, choices, stream).ok_or_else(no_stream)?)
@@ -146,33 +146,37 @@ fn writer(
 fn write_feed(
     config: &Config,
     store: &Store,
-    place: &Place,
+    place: &Destination,
     (format, limit): (Format, u32),
     tasks: Vec<TaskName>,
-) -> Result<Contents, Complaint> {
-    let (head, items) = feed::of(config, store, &tasks, limit)?;
+) -> Result<ExportContents, CliError> {
+    let (head, items) = feed::newest_items(config, store, &tasks, limit)?;
     let done = place.write(|mut target| match format {
         Format::Rss => feeds::rss(&mut target.stream, &head, &items),
         _ => feeds::atom(&mut target.stream, &head, &items),
     });
-    settle(place, done, Contents::Feed { tasks, items: items.len() })
+    finish(place, done, ExportContents::Feed { tasks, items: items.len() })
 }
 
-fn settle(place: &Place, done: Result<(), ExportError>, contents: Contents) -> Result<Contents, Complaint> {
+fn finish(
+    place: &Destination,
+    done: Result<(), ExportError>,
+    contents: ExportContents,
+) -> Result<ExportContents, CliError> {
     match done {
         // Whoever read along has seen enough.
-        Err(error) if !error.is_closed_pipe() => Err(Complaint::new(exit::FAILED, place.trouble(&error))),
+        Err(error) if !error.is_closed_pipe() => Err(CliError::new(exit::FAILED, place.error_sentence(&error))),
         Ok(()) | Err(_) => Ok(contents),
     }
 }
 
 /// All rows of a task, of one moment.
-fn fill(store: &Store, task: &TaskName, writer: &mut dyn Writer) -> Result<u64, ExportError> {
+fn write_rows(store: &Store, task: &TaskName, writer: &mut dyn RowWriter) -> Result<u64, ExportError> {
     let (mut rows, mut has_begun, mut trouble) = (0, false, Ok(()));
     store.each_published(task, &mut |part| {
         trouble = match std::mem::replace(&mut has_begun, true) {
             false => writer.begin(task, part),
-            true => writer.take(part),
+            true => writer.write_rows(part),
         };
         rows += part.table.rows.len() as u64;
         if trouble.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -180,8 +184,8 @@ fn fill(store: &Store, task: &TaskName, writer: &mut dyn Writer) -> Result<u64, 
     trouble.map(|()| rows)
 }
 
-fn format(args: &Args) -> Result<Format, Complaint> {
-    let usage = |sentence: &str| Complaint::new(exit::USAGE, sentence);
+fn format(args: &Args) -> Result<Format, CliError> {
+    let usage = |sentence: &str| CliError::new(exit::USAGE, sentence);
     let file = args.output.as_deref().filter(|path| !path.is_dir());
     let format = match (args.format, file) {
         (Some(format), _) => format,
@@ -208,25 +212,25 @@ fn format_of(word: &str) -> Result<Format, String> {
     named.ok_or_else(|| format!("there are {}", Format::ALL.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ")))
 }
 
-fn tell(written: &[Written], json: bool) {
+fn report(written: &[ExportedFile], json: bool) {
     if json {
-        return out::json(&serde_json::json!({ "files": written }));
+        return output::json(&serde_json::json!({ "files": written }));
     }
-    for Written { file, contents, .. } in written {
+    for ExportedFile { file, contents, .. } in written {
         let what = match contents {
-            Contents::Rows { tasks } => {
-                let rows = |it: &Counted| format!("{} rows of {}", it.rows, it.task);
+            ExportContents::Rows { tasks } => {
+                let rows = |it: &TaskRowCount| format!("{} rows of {}", it.rows, it.task);
                 tasks.iter().map(rows).collect::<Vec<_>>().join(", ")
             }
-            Contents::Feed { tasks, items } => {
+            ExportContents::Feed { tasks, items } => {
                 let names: Vec<&str> = tasks.iter().map(TaskName::as_str).collect();
                 format!("{items} changes of {}", names.join(", "))
             }
         };
-        out::note(format!("{what} in {}", shown(file)));
+        output::note(format!("{what} in {}", shown(file)));
     }
 }
 
 fn shown(path: &Path) -> String {
-    out::cell(&path.display().to_string(), 300)
+    output::cell(&path.display().to_string(), 300)
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
+use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
 use crate::extract::{self, Extraction};
-use crate::induce::similarity::THRESHOLD;
-use crate::induce::template::Template;
-use crate::taskdir::TEMPLATE_FILE;
+use crate::learn::similarity::THRESHOLD;
+use crate::learn::template::Template;
+use crate::tasks::TEMPLATE_FILE;
 
 /// Read the records of a page by a learned template
 ///
@@ -33,28 +33,28 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(extract(&args))
+    exit_code(extract(&args))
 }
 
-fn extract(args: &Args) -> Done {
+fn extract(args: &Args) -> VerbResult {
     let page = read_page(&args.page)?;
     let found = match (&args.template, &args.library) {
         (Some(file), _) => {
             let template = read_template(file)?;
-            Found { extraction: extract::extract(&template, &page), template, name: None }
+            ExtractReport { extraction: extract::extract(&template, &page), template, name: None }
         }
         (None, Some(folder)) => {
             let mut library = read_library(folder)?;
             let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
             let best = extract::rank_templates(&page, &templates).into_iter().next();
             let best =
-                best.ok_or_else(|| Complaint::new(exit::USAGE, format!("no template in {}", folder.display())))?;
+                best.ok_or_else(|| CliError::new(exit::USAGE, format!("no template in {}", folder.display())))?;
             let (name, template) = library.swap_remove(best.index);
-            Found { extraction: best.extraction, template, name: Some(name) }
+            ExtractReport { extraction: best.extraction, template, name: Some(name) }
         }
-        (None, None) => return Err(Complaint::new(exit::USAGE, "give --template or --library")),
+        (None, None) => return Err(CliError::new(exit::USAGE, "give --template or --library")),
     };
-    let limit = not_whole(&args.page, &page).or(found.extraction.limit.map(|limit| limit.to_string()));
+    let limit = truncation_note(&args.page, &page).or(found.extraction.limit.map(|limit| limit.to_string()));
     let is_whole = limit.is_none();
     found.show(args.json, limit);
     Ok(match found.extraction.similarity {
@@ -64,14 +64,14 @@ fn extract(args: &Args) -> Done {
     })
 }
 
-struct Found {
+struct ExtractReport {
     extraction: Extraction,
     template: Template,
     /// Which of a library it was.
     name: Option<String>,
 }
 
-impl Found {
+impl ExtractReport {
     fn show(&self, as_json: bool, limit: Option<String>) {
         let (similarity, rows) = (self.extraction.similarity, self.extraction.table.rows.len());
         if as_json {
@@ -79,32 +79,31 @@ impl Found {
             if let Some(name) = &self.name {
                 value["template"] = json!(name);
             }
-            say_limit(&mut value, limit);
-            out::json(&value);
+            add_limit(&mut value, limit);
+            output::json(&value);
         } else {
             if let Some(limit) = limit {
-                out::say(format!("Not all rows can be read: {limit}."));
+                output::say(format!("Not all rows can be read: {limit}."));
             }
-            let by = self.name.as_ref().map(|name| format!("{}: ", out::cell(name, 60))).unwrap_or_default();
-            out::say(format!("{by}{rows} rows, similarity {similarity:.2}"));
-            out::say(super::learn::preview(&self.extraction.visible(&self.template)));
+            let by = self.name.as_ref().map(|name| format!("{}: ", output::cell(name, 60))).unwrap_or_default();
+            output::say(format!("{by}{rows} rows, similarity {similarity:.2}"));
+            output::say(super::learn::preview(&self.extraction.visible(&self.template)));
         }
     }
 }
 
-pub fn read_template(file: &Path) -> Result<Template, Complaint> {
+pub fn read_template(file: &Path) -> Result<Template, CliError> {
     let path = file.display();
     let text = std::fs::read_to_string(file)
-        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
-    Template::from_json(&text).map_err(|error| Complaint::new(exit::USAGE, format!("{path}: {error}")))
+        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
+    Template::from_json(&text).map_err(|error| CliError::new(exit::USAGE, format!("{path}: {error}")))
 }
 
 /// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is left out
 /// with a word.
-fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, Complaint> {
-    let entries = std::fs::read_dir(folder).map_err(|error| {
-        Complaint::new(exit::USAGE, format!("cannot read the folder {}: {error}", folder.display()))
-    })?;
+fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
+    let entries = std::fs::read_dir(folder)
+        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the folder {}: {error}", folder.display())))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let mut library = Vec::new();
@@ -117,7 +116,7 @@ fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, Complaint> {
         let name = path.file_stem().filter(|_| is_json).or(path.file_name()).unwrap_or_default();
         match read_template(&file) {
             Ok(template) => library.push((name.to_string_lossy().into_owned(), template)),
-            Err(complaint) => out::note(format!("left out: {}", complaint.sentence)),
+            Err(complaint) => output::note(format!("left out: {}", complaint.sentence)),
         }
     }
     Ok(library)

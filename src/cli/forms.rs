@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Done, exit, out, page_url, read_page, settle};
-use crate::robot::form::{self, Form, Purpose};
+use super::{VerbResult, exit, exit_code, output, page_url, read_page};
+use crate::robot::form::{self, Form, FormPurpose};
 use crate::robot::link;
 
 /// The forms of a page, what each is for, and which field takes what
@@ -28,31 +28,32 @@ pub struct Args {
 const CELL_WIDTH: usize = 48;
 
 pub fn run(args: Args) -> u8 {
-    settle(forms(&args))
+    exit_code(forms(&args))
 }
 
-fn forms(args: &Args) -> Done {
+fn forms(args: &Args) -> VerbResult {
     let tree = read_page(&args.page)?;
     let base = link::base(&tree, &args.url);
-    let forms: Vec<Told> = form::all(&tree).iter().map(|form| Told::of(form, &args.url, &base)).collect();
+    let forms: Vec<FormSummary> =
+        form::find_all(&tree).iter().map(|form| FormSummary::of(form, &args.url, &base)).collect();
     if args.json {
         let list: Vec<Value> = forms.iter().enumerate().map(|(index, told)| told.json(index)).collect();
-        out::json(&json!({ "forms": list }));
+        output::json(&json!({ "forms": list }));
     } else if forms.is_empty() {
-        out::say("no form on this page");
+        output::say("no form on this page");
     } else {
-        let mut table = out::table(&["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"]);
+        let mut table = output::table(&["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"]);
         for (index, told) in forms.iter().enumerate() {
             table.add_row(told.cells(index));
         }
-        out::say(table);
+        output::say(table);
     }
     Ok(exit::DONE)
 }
 
 /// What is said of a form.
-struct Told {
-    purpose: Purpose,
+struct FormSummary {
+    purpose: FormPurpose,
     username: Option<String>,
     password: Option<String>,
     query: Option<String>,
@@ -60,19 +61,19 @@ struct Told {
     method: &'static str,
 }
 
-impl Told {
-    fn of(form: &Form, page: &Url, base: &Url) -> Told {
+impl FormSummary {
+    fn of(form: &Form, page: &Url, base: &Url) -> FormSummary {
         let purpose = form.purpose();
-        let has_account = matches!(purpose, Purpose::Login | Purpose::Registration | Purpose::Recovery);
-        let name = |field: Option<&form::Field>| field.map(|it| it.name.clone());
+        let has_account = matches!(purpose, FormPurpose::Login | FormPurpose::Registration | FormPurpose::Recovery);
+        let name = |field: Option<&form::FormField>| field.map(|it| it.name.clone());
         // A form without an action goes where the page came from, whatever its base.
         let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
         let target = action.map_or_else(|| Some(page.clone()), |action| link::resolve(base, action));
-        Told {
+        FormSummary {
             purpose,
             username: if has_account { name(form.username()) } else { None },
             password: name(form.password()),
-            query: if purpose == Purpose::Search { name(form.query()) } else { None },
+            query: if purpose == FormPurpose::Search { name(form.query()) } else { None },
             // One that cannot be fetched (`javascript:…`) is told as it stands.
             action: target.map_or_else(|| action.unwrap_or_default().to_owned(), String::from),
             method: if form.post { "post" } else { "get" },
@@ -82,7 +83,7 @@ impl Told {
     fn json(&self, index: usize) -> Value {
         json!({
             "index": index,
-            "type": self.purpose.word(),
+            "type": self.purpose.name(),
             "username": self.username,
             "password": self.password,
             "query": self.query,
@@ -92,10 +93,10 @@ impl Told {
     }
 
     fn cells(&self, index: usize) -> Vec<String> {
-        let field = |name: &Option<String>| out::cell(name.as_deref().unwrap_or("-"), CELL_WIDTH);
+        let field = |name: &Option<String>| output::cell(name.as_deref().unwrap_or("-"), CELL_WIDTH);
         let (username, password, query) = (field(&self.username), field(&self.password), field(&self.query));
-        let action = out::cell(&self.action, CELL_WIDTH);
-        let word = self.purpose.word().to_owned();
+        let action = output::cell(&self.action, CELL_WIDTH);
+        let word = self.purpose.name().to_owned();
         vec![index.to_string(), word, username, password, query, self.method.to_owned(), action]
     }
 }

@@ -1,14 +1,14 @@
 //! `pieme gc`: remove what is not kept any longer, by the daemon when there is one, otherwise from here.
 
 use crate::config::Config;
-use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::control::{self, ControlReply, ControlRequest};
 use crate::daemon::gc;
-use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
-use crate::daemon::scratch::Scratch;
-use crate::store::{Collected, Store};
+use crate::daemon::scratch::ScratchFolder;
+use crate::daemon::store_handle::StoreHandle;
+use crate::store::{GcCounts, Store};
 
-use super::{Complaint, Done, exit, out, refusal};
+use super::{CliError, VerbResult, exit, output, refusal};
 
 /// Remove what is not kept any longer
 #[derive(clap::Args)]
@@ -26,11 +26,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     let collected = runtime.block_on(async {
         match StateLock::is_taken(&config.lock()) {
             true => by_daemon(config, args.dry_run).await,
@@ -38,49 +38,49 @@ pub fn run(config: &Config, args: Args) -> Done {
         }
     })?;
     if args.json {
-        out::json(&collected);
+        output::json(&collected);
     } else {
-        out::say(in_words(&collected, args.dry_run));
+        output::say(in_words(&collected, args.dry_run));
     }
     Ok(exit::DONE)
 }
 
-async fn by_daemon(config: &Config, dry_run: bool) -> Result<Collected, Complaint> {
+async fn by_daemon(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {
     let mut end = None;
-    let (socket, request) = (config.socket.clone(), Request::Collect { dry_run });
-    let asked = control::ask(&socket, &request, |reply| match reply {
-        Reply::Collected(collected) => end = Some(Ok(collected)),
-        reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),
-        Reply::Queued
-        | Reply::Started { .. }
-        | Reply::Trace(_)
-        | Reply::Ended(_)
-        | Reply::Done
-        | Reply::Progress { .. }
-        | Reply::Tasks { .. } => {}
+    let (socket, request) = (config.socket.clone(), ControlRequest::Collect { dry_run });
+    let asked = control::call(&socket, &request, |reply| match reply {
+        ControlReply::Collected(collected) => end = Some(Ok(collected)),
+        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = refusal(&reply).map(Err),
+        ControlReply::Queued
+        | ControlReply::Started { .. }
+        | ControlReply::Trace(_)
+        | ControlReply::Ended(_)
+        | ControlReply::Done
+        | ControlReply::Progress { .. }
+        | ControlReply::Tasks { .. } => {}
     });
     asked.await.map_err(|error| {
-        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
+        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     })?;
-    end.unwrap_or_else(|| Err(Complaint::new(exit::TEMPORARY, "the daemon ended before it was done")))
+    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before it was done")))
 }
 
-async fn from_here(config: &Config, dry_run: bool) -> Result<Collected, Complaint> {
-    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
+async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {
+    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
     // Nothing is made where nothing is: a reader's error says so.
-    drop(super::reader(config)?);
+    drop(super::open_reader(config)?);
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
-    store.set_keep(gc::keep(config));
+    store.set_retention(gc::retention(config));
     if !dry_run {
-        Scratch::sweep(config);
+        ScratchFolder::sweep(config);
     }
-    let keeper = Keeper::start(store).map_err(|error| failed(&error))?;
+    let keeper = StoreHandle::start(store).map_err(|error| failed(&error))?;
     Ok(gc::collect(&keeper, dry_run).await?)
 }
 
-fn in_words(collected: &Collected, dry_run: bool) -> String {
-    let Collected { runs, trace_lines, pages, page_bytes, generations, changes } = collected;
+fn in_words(collected: &GcCounts, dry_run: bool) -> String {
+    let GcCounts { runs, trace_lines, pages, page_bytes, generations, changes } = collected;
     let done = if dry_run { "would remove" } else { "removed" };
     let kilobytes = page_bytes.div_ceil(1_000);
     format!(

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::drafted::{self, Output};
-use super::{Complaint, Done, exit, settle};
+use super::draft_output;
+use super::draft_output::DraftOutput;
+use super::{CliError, VerbResult, exit, exit_code};
 use crate::draft::{self, HarError, MAX_HAR_BYTES};
 
 /// Turn a recorded visit (a HAR file) into a robot.toml to begin with
@@ -19,18 +20,18 @@ pub struct Args {
     /// The recording
     file: PathBuf,
     #[command(flatten)]
-    output: Output,
+    output: DraftOutput,
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(draft(&args))
+    exit_code(draft(&args))
 }
 
-fn draft(args: &Args) -> Done {
-    let file = std::fs::File::open(&args.file).map_err(|error| drafted::unreadable(&args.file, &error))?;
+fn draft(args: &Args) -> VerbResult {
+    let file = std::fs::File::open(&args.file).map_err(|error| draft_output::unreadable(&args.file, &error))?;
     // Reading so much only to refuse it would take seconds. What has no length (a pipe) is counted as it comes.
     let is_too_large = file.metadata().is_ok_and(|meta| meta.len() > MAX_HAR_BYTES);
-    let read = if is_too_large { Err(HarError::TooLarge) } else { draft::of_har(file) };
-    let draft = read.map_err(|error| Complaint::new(exit::USAGE, format!("{}: {error}", args.file.display())))?;
-    drafted::give(&draft, &args.output)
+    let read = if is_too_large { Err(HarError::TooLarge) } else { draft::from_har(file) };
+    let draft = read.map_err(|error| CliError::new(exit::USAGE, format!("{}: {error}", args.file.display())))?;
+    draft_output::print_or_write(&draft, &args.output)
 }

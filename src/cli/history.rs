@@ -1,14 +1,12 @@
 //! `pieme history`: the changes of a task, the life of one record, a column over time.
 
-mod numbers;
-
 use serde_json::json;
 
 use crate::config::Config;
-use crate::model::{Counts, TaskName};
-use crate::store::{Life, RecordKey, Store, What};
+use crate::model::{ChangeCounts, TaskName};
+use crate::store::{ChangeKind, RecordHistory, RecordKey, Store};
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 
 /// The changes of a task, newest first; with KEY the life of one record; with --column a column over time
 #[derive(clap::Args)]
@@ -47,23 +45,25 @@ const CELL_WIDTH: usize = 60;
 /// Records that are named to choose from.
 const CHOICES: u32 = 10;
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
-    let store = reader(config)?;
+    let store = open_reader(config)?;
     if store.published(&name, 0, 0)?.is_none() {
         let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
-        return Err(Complaint::new(exit::FAILED, sentence));
+        return Err(CliError::new(exit::FAILED, sentence));
     }
     match &args.column {
-        Some(column) if args.key.is_empty() => return numbers::print(&store, &name, column, args.limit, args.json),
+        Some(column) if args.key.is_empty() => {
+            return column_series::print(&store, &name, column, args.limit, args.json);
+        }
         None if args.key.is_empty() => return list(&store, &name, &args),
         Some(_) | None => {}
     }
-    let life = meant(&store, &name, &args.key)?;
+    let life = find_record(&store, &name, &args.key)?;
     match &args.column {
         Some(column) => series(&name, &life, column, args.json),
         None if args.json => {
-            out::json(&json!({ "task": name, "record": life }));
+            output::json(&json!({ "task": name, "record": life }));
             Ok(exit::DONE)
         }
         None => {
@@ -73,19 +73,20 @@ pub fn run(config: &Config, args: Args) -> Done {
     }
 }
 
-fn list(store: &Store, name: &TaskName, args: &Args) -> Done {
+fn list(store: &Store, name: &TaskName, args: &Args) -> VerbResult {
     let changes = store.changes(name, args.before, args.limit)?;
     if args.json {
-        out::json(&json!({ "task": name, "changes": changes }));
+        output::json(&json!({ "task": name, "changes": changes }));
         return Ok(exit::DONE);
     }
     if changes.is_empty() {
-        out::say(format!("{name}: nothing has changed since its rows were first published"));
+        output::say(format!("{name}: nothing has changed since its rows were first published"));
         return Ok(exit::DONE);
     }
-    let mut table = out::table(&["CHANGE", "WHEN", "ADDED", "CHANGED", "REMOVED", "ROWS", "RUN", "NOTE"]);
+    let mut table = output::table(&["CHANGE", "WHEN", "ADDED", "CHANGED", "REMOVED", "ROWS", "RUN", "NOTE"]);
     for change in changes {
-        let count = |of: fn(Counts) -> u64| change.compared().map_or("–".to_owned(), |it| of(it).to_string());
+        let count =
+            |of: fn(ChangeCounts) -> u64| change.known_counts().map_or("–".to_owned(), |it| of(it).to_string());
         table.add_row([
             change.id.to_string(),
             change.at.format("%Y-%m-%d %H:%M UTC").to_string(),
@@ -97,15 +98,15 @@ fn list(store: &Store, name: &TaskName, args: &Args) -> Done {
             change.unlisted.map_or("", |why| why.sentence()).to_owned(),
         ]);
     }
-    out::say(table);
+    output::say(table);
     Ok(exit::DONE)
 }
 
 /// The one record that a person means.
-fn meant(store: &Store, name: &TaskName, words: &[String]) -> Result<Life, Complaint> {
+fn find_record(store: &Store, name: &TaskName, words: &[String]) -> Result<RecordHistory, CliError> {
     let digits = words.first().filter(|word| words.len() == 1 && word.len() == 32);
     let by_digits = digits.and_then(|word| word.parse::<RecordKey>().ok());
-    if let Some(life) = by_digits.map(|key| store.life(name, key)).transpose()?.flatten() {
+    if let Some(life) = by_digits.map(|key| store.record_history(name, key)).transpose()?.flatten() {
         return Ok(life);
     }
     let found = store.records_named(name, words, CHOICES)?;
@@ -113,69 +114,75 @@ fn meant(store: &Store, name: &TaskName, words: &[String]) -> Result<Life, Compl
     match found.as_slice() {
         [] => {
             let sentence = format!("`{name}` has no record `{said}`; `pieme records {name}` shows what is published");
-            Err(Complaint::new(exit::USAGE, sentence))
+            Err(CliError::new(exit::USAGE, sentence))
         }
         [(key, _)] => store
-            .life(name, *key)?
-            .ok_or_else(|| Complaint::new(exit::TEMPORARY, format!("`{said}` has just gone; try again"))),
+            .record_history(name, *key)?
+            .ok_or_else(|| CliError::new(exit::TEMPORARY, format!("`{said}` has just gone; try again"))),
         several => {
             let names: Vec<String> =
-                several.iter().map(|(key, it)| format!("  {key}  {}", out::cell(it, 100))).collect();
+                several.iter().map(|(key, it)| format!("  {key}  {}", output::cell(it, 100))).collect();
             let sentence =
                 format!("several records fit `{said}`; say more of it, or its number:\n{}", names.join("\n"));
-            Err(Complaint::new(exit::USAGE, sentence))
+            Err(CliError::new(exit::USAGE, sentence))
         }
     }
 }
 
-fn print(name: &TaskName, life: &Life) {
-    out::say(format!("{} of {name}, record {}", out::cell(&life.name, 200), life.key));
+fn print(name: &TaskName, life: &RecordHistory) {
+    output::say(format!("{} of {name}, record {}", output::cell(&life.name, 200), life.key));
     let first_seen = life.first_seen.map_or("?".to_owned(), |at| at.format("%Y-%m-%d %H:%M UTC").to_string());
-    out::say(format!("{first_seen}  first seen"));
+    output::say(format!("{first_seen}  first seen"));
     for event in &life.events {
         let at = event.at.format("%Y-%m-%d %H:%M UTC");
         match event.record.what {
-            What::Added => out::say(format!("{at}  came{}", if is_return(life, event.at) { " back" } else { "" })),
-            What::Removed => out::say(format!("{at}  left")),
-            What::Changed => {
+            ChangeKind::Added => {
+                output::say(format!("{at}  came{}", if is_return(life, event.at) { " back" } else { "" }))
+            }
+            ChangeKind::Removed => output::say(format!("{at}  left")),
+            ChangeKind::Changed => {
                 for cell in &event.record.cells {
-                    let text = |text: &Option<String>| out::cell(text.as_deref().unwrap_or("(empty)"), CELL_WIDTH);
-                    let (column, from, to) = (out::cell(&cell.column, 40), text(&cell.from.text), text(&cell.to.text));
-                    out::say(format!("{at}  {column}: {from} → {to}"));
+                    let text = |text: &Option<String>| output::cell(text.as_deref().unwrap_or("(empty)"), CELL_WIDTH);
+                    let (column, from, to) =
+                        (output::cell(&cell.column, 40), text(&cell.from.text), text(&cell.to.text));
+                    output::say(format!("{at}  {column}: {from} → {to}"));
                 }
             }
         }
     }
-    out::say(if life.now.is_some() { "It is published." } else { "It is not published any more." });
+    output::say(if life.now.is_some() { "It is published." } else { "It is not published any more." });
 }
 
 /// A record that came later than it was first seen has been there before.
-fn is_return(life: &Life, at: chrono::DateTime<chrono::Utc>) -> bool {
-    let left_before = life.events.iter().any(|event| event.record.what == What::Removed && event.at < at);
+fn is_return(life: &RecordHistory, at: chrono::DateTime<chrono::Utc>) -> bool {
+    let left_before = life.events.iter().any(|event| event.record.what == ChangeKind::Removed && event.at < at);
     left_before || life.events.first().is_some_and(|event| event.at != at)
 }
 
-fn series(name: &TaskName, life: &Life, column: &str, as_json: bool) -> Done {
+fn series(name: &TaskName, life: &RecordHistory, column: &str, as_json: bool) -> VerbResult {
     let series = life.series(column);
     if series.is_empty() {
         let columns: Vec<&str> = life.now.iter().flatten().map(|(name, _)| name.as_str()).collect();
         let sentence = format!("`{name}` has no column `{column}` in its history; it has {}", columns.join(", "));
-        return Err(Complaint::new(exit::USAGE, sentence));
+        return Err(CliError::new(exit::USAGE, sentence));
     }
     if as_json {
-        out::json(&json!({ "task": name, "key": life.key, "record": life.name, "column": column, "series": series }));
+        output::json(
+            &json!({ "task": name, "key": life.key, "record": life.name, "column": column, "series": series }),
+        );
         return Ok(exit::DONE);
     }
-    let mut table = out::table(&["FROM", "VALUE", "TEXT"]);
+    let mut table = output::table(&["FROM", "VALUE", "TEXT"]);
     for point in &series {
         let value = match &point.cell.value {
             serde_json::Value::Null => String::new(),
-            serde_json::Value::String(text) => out::cell(text, CELL_WIDTH),
+            serde_json::Value::String(text) => output::cell(text, CELL_WIDTH),
             other => other.to_string(),
         };
         let text = point.cell.text.as_deref().unwrap_or("");
-        table.add_row([point.at.format("%Y-%m-%d %H:%M UTC").to_string(), value, out::cell(text, CELL_WIDTH)]);
+        table.add_row([point.at.format("%Y-%m-%d %H:%M UTC").to_string(), value, output::cell(text, CELL_WIDTH)]);
     }
-    out::say(table);
+    output::say(table);
     Ok(exit::DONE)
 }
+mod column_series;

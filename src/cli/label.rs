@@ -1,27 +1,29 @@
 //! `pieme label`: a person chooses the list and names its columns.
 
+mod side_by_side;
 mod ask;
-mod beside;
 mod keys;
 mod queue;
 
 use chrono::Utc;
 
 use crate::config::Config;
+use crate::labelling::page::PageLabellingError;
+use crate::labelling::task;
+use crate::labelling::task::{CandidateChoice, LabellingError, TaskProposal};
 use crate::model::TaskName;
-use crate::store::Resort;
-use crate::study::StudyError;
-use crate::supervise::{self, Choice, Proposal, SuperviseError};
-use crate::taskdir::{self, TaskFolder};
+use crate::store::ReviewAction;
+use crate::tasks;
+use crate::tasks::TaskFolder;
 
 #[cfg(test)]
 pub use ask::NO_TERMINAL;
-pub use ask::asked;
-use ask::{Answer, ask};
+pub use ask::confirm;
+use ask::{LabelAnswer, ask};
 
+use super::help_args::HelpArgs;
 use super::resort::resort;
-use super::said::HelpArgs;
-use super::{Complaint, Done, exit, out, run, task_folder, task_name};
+use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
 
 /// Choose which list is yours and name its columns; then run the task
 #[derive(clap::Args)]
@@ -40,7 +42,7 @@ pub struct Args {
     /// The task; without one, all that wait for a person, worst first
     task: Option<String>,
     #[command(flatten)]
-    picked: Picked,
+    picked: PickArgs,
     /// Show the candidates as JSON and change nothing
     #[arg(long)]
     json: bool,
@@ -59,7 +61,7 @@ pub struct Args {
 
 /// What a person has chosen without being asked.
 #[derive(clap::Args)]
-pub struct Picked {
+pub struct PickArgs {
     /// Take this candidate without asking
     #[arg(long, value_name = "K")]
     pick: Option<usize>,
@@ -71,126 +73,130 @@ pub struct Picked {
     yes: bool,
 }
 
-impl Picked {
+impl PickArgs {
     /// Is everything said, so that nobody is asked?
-    pub fn is_made(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.pick.is_some() || self.names.is_some() || self.yes
     }
 }
 
 /// Will a choice be made, be it by whoever is asked?
-pub fn can_choose(picked: &Picked) -> Result<(), Complaint> {
-    if picked.is_made() { Ok(()) } else { ask::at_terminal() }
+pub fn can_choose(picked: &PickArgs) -> Result<(), CliError> {
+    if picked.is_complete() { Ok(()) } else { ask::at_terminal() }
 }
 
-impl From<SuperviseError> for Complaint {
-    fn from(error: SuperviseError) -> Complaint {
+impl From<LabellingError> for CliError {
+    fn from(error: LabellingError) -> CliError {
         let code = match &error {
-            SuperviseError::NoPage(_)
-            | SuperviseError::Study(StudyError::NoList(_) | StudyError::NotWhole(_))
-            | SuperviseError::Page(_)
-            | SuperviseError::Store(_) => exit::FAILED,
-            SuperviseError::Study(
-                StudyError::NoSuchCandidate { .. }
-                | StudyError::NameCount { .. }
-                | StudyError::NameTwice(_)
-                | StudyError::NoColumns
-                | StudyError::Help(_),
+            LabellingError::NoPage(_)
+            | LabellingError::Study(PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_))
+            | LabellingError::Page(_)
+            | LabellingError::Store(_) => exit::FAILED,
+            LabellingError::Study(
+                PageLabellingError::NoSuchCandidate { .. }
+                | PageLabellingError::NameCount { .. }
+                | PageLabellingError::NameTwice(_)
+                | PageLabellingError::NoColumns
+                | PageLabellingError::Help(_),
             ) => exit::USAGE,
-            SuperviseError::Folder(_) | SuperviseError::Study(StudyError::Shape(_)) => exit::CONFIG,
+            LabellingError::Folder(_) | LabellingError::Study(PageLabellingError::Columns(_)) => exit::CONFIG,
         };
-        Complaint::new(code, error.to_string())
+        CliError::new(code, error.to_string())
     }
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let Some(task) = &args.task else { return queue::run(config, &args) };
     let name = task_name(task)?;
     if args.accept || args.drop {
-        return set_aside(config, &name, args.accept, args.json);
+        return resolve_quarantine(config, &name, args.accept, args.json);
     }
     let folder = task_folder(config, &name)?;
-    let mut proposal = supervise::propose(config, &folder, &args.help.said(args.picked.pick))?;
+    let mut proposal = task::propose(config, &folder, &args.help.to_help(args.picked.pick))?;
     if args.json {
-        out::json(&as_json(&proposal));
+        output::json(&as_json(&proposal));
         return Ok(exit::DONE);
     }
     match chosen(config, &mut proposal, &folder, args.picked)? {
         Some(choice) => accept(config, &folder, &proposal, &choice, args.no_run),
-        None => rightly_empty(&folder),
+        None => confirm_empty(&folder),
     }
 }
 
 /// As [`run`], of a task that was just made and is not to be run yet.
-pub fn choose(config: &Config, name: &TaskName, picked: Picked, help: &HelpArgs) -> Done {
+pub fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
     let folder = task_folder(config, name)?;
-    let mut proposal = supervise::propose(config, &folder, &help.said(picked.pick)).map_err(|error| match error {
-        SuperviseError::NoPage(_) => {
-            Complaint::new(exit::FAILED, "no task was made: the page is too large to be shown")
-        }
+    let mut proposal = task::propose(config, &folder, &help.to_help(picked.pick)).map_err(|error| match error {
+        LabellingError::NoPage(_) => CliError::new(exit::FAILED, "no task was made: the page is too large to be shown"),
         error => error.into(),
     })?;
     match chosen(config, &mut proposal, &folder, picked)? {
         Some(choice) => accept(config, &folder, &proposal, &choice, true),
-        None => rightly_empty(&folder),
+        None => confirm_empty(&folder),
     }
 }
 
 /// The list that a person wants, asked where need be; none: it is rightly empty.
 fn chosen(
     config: &Config,
-    proposal: &mut Proposal,
+    proposal: &mut TaskProposal,
     folder: &TaskFolder,
-    picked: Picked,
-) -> Result<Option<Choice>, Complaint> {
+    picked: PickArgs,
+) -> Result<Option<CandidateChoice>, CliError> {
     let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
             let pick = index(pick.unwrap_or(1))?;
-            let names = proposal.named(pick, names.iter().map(|it| named(it)).collect())?;
-            Choice { pick, names, seconds: None }
+            let names = proposal.assign_names(pick, names.iter().map(|it| column_name(it)).collect())?;
+            CandidateChoice { pick, names, seconds: None }
         }
-        (Some(pick), None, _) => proposed(proposal, index(pick)?)?,
-        (None, None, true) => proposed(proposal, 0)?,
+        (Some(pick), None, _) => default_choice(proposal, index(pick)?)?,
+        (None, None, true) => default_choice(proposal, 0)?,
         (None, None, false) => match ask(config, proposal, folder)? {
-            Answer::Chosen(choice) => choice,
-            Answer::Empty => return Ok(None),
-            Answer::Skipped | Answer::Undo | Answer::Quit => {
-                return Err(Complaint::new(exit::NEEDS_PERSON, "nothing was changed"));
+            LabelAnswer::Chosen(choice) => choice,
+            LabelAnswer::Empty => return Ok(None),
+            LabelAnswer::Skipped | LabelAnswer::Undo | LabelAnswer::Quit => {
+                return Err(CliError::new(exit::NEEDS_PERSON, "nothing was changed"));
             }
         },
     };
     Ok(Some(choice))
 }
 
-fn accept(config: &Config, folder: &TaskFolder, proposal: &Proposal, choice: &Choice, no_run: bool) -> Done {
+fn accept(
+    config: &Config,
+    folder: &TaskFolder,
+    proposal: &TaskProposal,
+    choice: &CandidateChoice,
+    no_run: bool,
+) -> VerbResult {
     let name = &folder.name;
     proposal.accept(folder, choice, Utc::now())?;
-    out::note(format!("{name}: template, columns and labels are written"));
+    output::note(format!("{name}: template, columns and labels are written"));
     if no_run {
         return Ok(exit::DONE);
     }
-    let verdict = run::now(config, name)?;
-    out::say(run::in_words(name, &verdict));
-    Ok(exit::of(&verdict))
+    let verdict = run::run_now(config, name)?;
+    output::say(run::in_words(name, &verdict));
+    Ok(exit::code_of(&verdict))
 }
 
 /// A person says that there is nothing to see, and rightly so.
-fn rightly_empty(folder: &TaskFolder) -> Done {
-    taskdir::allow_empty(&folder.dir).map_err(|problem| Complaint::new(exit::CONFIG, problem.to_string()))?;
-    out::say(format!("{}: an empty list is fine from now on (expect.allow_empty in task.toml)", folder.name));
+fn confirm_empty(folder: &TaskFolder) -> VerbResult {
+    tasks::allow_empty(&folder.dir).map_err(|problem| CliError::new(exit::CONFIG, problem.to_string()))?;
+    output::say(format!("{}: an empty list is fine from now on (expect.allow_empty in task.toml)", folder.name));
     Ok(exit::DONE)
 }
 
 /// Rows that were kept aside: published as they are, or forgotten.
-fn set_aside(config: &Config, name: &TaskName, accept: bool, json: bool) -> Done {
-    if super::reader(config)?.aside(name)?.is_none() {
-        return Err(Complaint::new(exit::FAILED, format!("`{name}` has no rows that were kept aside")));
+fn resolve_quarantine(config: &Config, name: &TaskName, accept: bool, json: bool) -> VerbResult {
+    if super::open_reader(config)?.quarantined_run(name)?.is_none() {
+        return Err(CliError::new(exit::FAILED, format!("`{name}` has no rows that were kept aside")));
     }
-    let verdict = resort(config, name, if accept { Resort::Accept } else { Resort::Drop })?;
+    let verdict = resort(config, name, if accept { ReviewAction::Accept } else { ReviewAction::Drop })?;
     if json {
-        out::json(&serde_json::json!({ "task": name, "run": verdict }));
+        output::json(&serde_json::json!({ "task": name, "run": verdict }));
     } else {
-        out::say(
+        output::say(
             verdict.map_or_else(
                 || format!("{name}: the rows that were kept aside are gone"),
                 |it| run::in_words(name, &it),
@@ -200,24 +206,24 @@ fn set_aside(config: &Config, name: &TaskName, accept: bool, json: bool) -> Done
     Ok(exit::DONE)
 }
 
-fn index(pick: usize) -> Result<usize, Complaint> {
-    pick.checked_sub(1).ok_or_else(|| Complaint::new(exit::USAGE, "candidates are counted from 1"))
+fn index(pick: usize) -> Result<usize, CliError> {
+    pick.checked_sub(1).ok_or_else(|| CliError::new(exit::USAGE, "candidates are counted from 1"))
 }
 
-fn named(text: &str) -> Option<String> {
+fn column_name(text: &str) -> Option<String> {
     let text = text.trim();
     (text != "-" && !text.is_empty()).then(|| text.to_owned())
 }
 
-fn proposed(proposal: &Proposal, pick: usize) -> Result<Choice, Complaint> {
+fn default_choice(proposal: &TaskProposal, pick: usize) -> Result<CandidateChoice, CliError> {
     let most = proposal.proposal.candidates.len();
     if pick >= most {
-        return Err(SuperviseError::from(StudyError::NoSuchCandidate { given: pick + 1, most }).into());
+        return Err(LabellingError::from(PageLabellingError::NoSuchCandidate { given: pick + 1, most }).into());
     }
-    Ok(Choice { pick, names: proposal.names(pick), seconds: None })
+    Ok(CandidateChoice { pick, names: proposal.names(pick), seconds: None })
 }
 
-fn as_json(proposal: &Proposal) -> serde_json::Value {
+fn as_json(proposal: &TaskProposal) -> serde_json::Value {
     let candidates: Vec<serde_json::Value> = proposal
         .proposal
         .candidates
@@ -236,7 +242,7 @@ fn as_json(proposal: &Proposal) -> serde_json::Value {
                 "names": names,
                 "records": candidate.table.records(),
             });
-            super::say_limit(&mut it, candidate.limit.map(|limit| limit.to_string()));
+            super::add_limit(&mut it, candidate.limit.map(|limit| limit.to_string()));
             it
         })
         .collect();

@@ -9,12 +9,13 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
 use super::candidates::side_by_side;
-use super::said::HelpArgs;
-use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
+use super::help_args::HelpArgs;
+use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
 use crate::extract::visible;
-use crate::induce::help::HelpError;
-use crate::induce::template::Template;
-use crate::induce::{self, Candidate, LearnOptions};
+use crate::learn;
+use crate::learn::help::HelpError;
+use crate::learn::template::Template;
+use crate::learn::{Candidate, LearnOptions};
 use crate::model::Table;
 
 /// Find the lists of a page, best first
@@ -42,8 +43,8 @@ pub struct Args {
     #[arg(long, default_value_t = 5, value_name = "N")]
     top: usize,
     /// Who may propose rows
-    #[arg(long, value_enum, default_value_t = Method::Auto)]
-    method: Method,
+    #[arg(long, value_enum, default_value_t = MethodArg::Auto)]
+    method: MethodArg,
     /// How many records the list has, if you know
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
@@ -67,7 +68,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Method {
+enum MethodArg {
     /// Every teacher that reads the page's tree; the others where it shows no list
     Auto,
     /// One element a record, side by side
@@ -79,64 +80,64 @@ enum Method {
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(learn(&args))
+    exit_code(learn(&args))
 }
 
-fn learn(args: &Args) -> Done {
+fn learn(args: &Args) -> VerbResult {
     let pages = args.pages.iter().map(|path| read_page(path)).collect::<Result<Vec<_>, _>>()?;
     let method = match args.method {
-        Method::Auto => induce::Method::Auto,
-        Method::Siblings => induce::Method::Siblings,
-        Method::Cycles => induce::Method::Cycles,
-        Method::Repeats => induce::Method::Repeats,
+        MethodArg::Auto => learn::Method::Auto,
+        MethodArg::Siblings => learn::Method::Siblings,
+        MethodArg::Cycles => learn::Method::Cycles,
+        MethodArg::Repeats => learn::Method::Repeats,
     };
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };
-    let said = args.help.said(args.pick);
-    let misfit = |error: HelpError| Complaint::new(exit::USAGE, error.to_string());
+    let said = args.help.to_help(args.pick);
+    let misfit = |error: HelpError| CliError::new(exit::USAGE, error.to_string());
     if args.detail.is_empty() {
-        let candidates = induce::learn_with(&pages, &options, &said).map_err(misfit)?;
+        let candidates = learn::learn_with(&pages, &options, &said).map_err(misfit)?;
         write_picked(args, &candidates.iter().collect::<Vec<_>>())?;
         if args.json {
             let mut answer = as_json(&candidates);
-            say_limit(
+            add_limit(
                 &mut answer,
-                args.pages.first().zip(pages.first()).and_then(|(path, tree)| not_whole(path, tree)),
+                args.pages.first().zip(pages.first()).and_then(|(path, tree)| truncation_note(path, tree)),
             );
-            out::json(&answer);
+            output::json(&answer);
         } else if args.pick.is_none() {
             show(&candidates);
         }
         return Ok(exit::DONE);
     }
     let given = args.detail.iter().map(|path| details::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let found = induce::learn_with_details(&pages, &given, &options, &said).map_err(misfit)?;
+    let found = learn::learn_with_details(&pages, &given, &options, &said).map_err(misfit)?;
     write_picked(args, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
     if let Some(output) = &args.detail_out {
         let pages = found.pages.as_ref().ok_or_else(|| {
-            Complaint::new(exit::USAGE, "the detail pages have no text of their own: there is no template to write")
+            CliError::new(exit::USAGE, "the detail pages have no text of their own: there is no template to write")
         })?;
         write(output, &pages.template)?;
     }
     if args.json {
-        out::json(&details::as_json(&found, &given));
+        output::json(&details::as_json(&found, &given));
     } else if args.pick.is_none() {
         details::show_all(&found);
     }
     Ok(exit::DONE)
 }
 
-fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), Complaint> {
+fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), CliError> {
     let (Some(pick), Some(output)) = (args.pick, &args.output) else { return Ok(()) };
     let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-        Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+        CliError::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
     })?;
     write(output, &picked.template)
 }
 
-pub(super) fn write(output: &Path, template: &Template) -> Result<(), Complaint> {
+pub(super) fn write(output: &Path, template: &Template) -> Result<(), CliError> {
     std::fs::write(output, template.to_json())
-        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))
+        .map_err(|error| CliError::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))
 }
 
 pub(super) fn as_json(candidates: &[Candidate]) -> Value {
@@ -154,7 +155,7 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
                 "shown": shown(it),
                 "records": it.table.records(),
             });
-            say_limit(&mut one, it.limit.map(|limit| limit.to_string()));
+            add_limit(&mut one, it.limit.map(|limit| limit.to_string()));
             one
         })
         .collect();
@@ -174,18 +175,18 @@ const CELL_WIDTH: usize = 40;
 
 pub(super) fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
-        out::say("No list on this page: nothing comes back at least twice with text in it.");
+        output::say("No list on this page: nothing comes back at least twice with text in it.");
     }
     for (i, limit) in candidates.iter().enumerate().filter_map(|(i, it)| Some((i + 1, it.limit?))) {
-        out::say(format!("Not all of candidate {i} can be read: {limit}."));
+        output::say(format!("Not all of candidate {i} can be read: {limit}."));
     }
-    if let Some(width) = out::terminal_width() {
-        out::say(side_by_side(candidates, width));
+    if let Some(width) = output::terminal_width() {
+        output::say(side_by_side(candidates, width));
         return;
     }
     for (i, it) in candidates.iter().enumerate() {
-        out::say(format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
-        out::say(preview(&visible(&it.table, &it.template)));
+        output::say(format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
+        output::say(preview(&visible(&it.table, &it.template)));
     }
 }
 
@@ -193,10 +194,10 @@ pub(super) fn preview(table: &Table) -> String {
     let mut drawn = comfy_table::Table::new();
     drawn.load_style(UTF8_FULL_CONDENSED);
     drawn.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
-    drawn.set_header(table.columns.iter().take(SHOWN_COLUMNS).map(|name| out::cell(name, CELL_WIDTH)));
+    drawn.set_header(table.columns.iter().take(SHOWN_COLUMNS).map(|name| output::cell(name, CELL_WIDTH)));
     for row in table.rows.iter().take(SHOWN_ROWS) {
         let cells = row.cells.iter().take(SHOWN_COLUMNS);
-        drawn.add_row(cells.map(|cell| out::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
+        drawn.add_row(cells.map(|cell| output::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
     }
     let rest = table.columns.len().saturating_sub(SHOWN_COLUMNS);
     let more = if rest > 0 { format!("\n   and {rest} more columns") } else { String::new() };

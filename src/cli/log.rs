@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::config::Config;
 use crate::model::{PageMeta, PastRun, RunId, TaskName};
 use crate::show::trace::{self, TimedLine};
-use crate::show::verdict::{self, LOOKED_THROUGH};
+use crate::show::verdict::{self, MAX_PAST_RUNS};
 use crate::store::Store;
 
-use super::{Complaint, Done, exit, nothing_of, out, reader, task_name};
+use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, task_name};
 
 /// What a task's latest runs did, step by step, newest last; and the pages that were kept of a run
 #[derive(clap::Args)]
@@ -51,69 +51,73 @@ pub struct Args {
 const MAX_UNPACKED: usize = 256 << 20;
 
 #[derive(Serialize)]
-struct Entry {
+struct LoggedRun {
     #[serde(flatten)]
     run: PastRun,
     trace: Vec<TimedLine>,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
-    let store = reader(config)?;
+    let store = open_reader(config)?;
     if args.pages || args.page.is_some() {
-        let (run, pages) = kept(&store, &name, args.run.as_deref())?;
+        let (run, pages) = kept_pages(&store, &name, args.run.as_deref())?;
         return match args.page {
-            Some(number) => give(&pages, number, args.output.as_ref()),
+            Some(number) => write_page(&pages, number, args.output.as_ref()),
             None => list(&name, run, &pages, args.json),
         };
     }
     let mut entries = Vec::new();
     let runs = match &args.run {
-        Some(id) => vec![named(&store, &name, id)?],
-        None => store.past(&name, args.last)?,
+        Some(id) => vec![find_run(&store, &name, id)?],
+        None => store.past_verdicts(&name, args.last)?,
     };
     for run in runs.into_iter().rev() {
-        entries.push(Entry { trace: trace::timed(store.traces(run.run)?, run.started_at), run });
+        entries.push(LoggedRun { trace: trace::timed(store.trace_lines(run.run)?, run.started_at), run });
     }
     if args.json {
-        out::json(&json!({ "task": name, "runs": entries }));
+        output::json(&json!({ "task": name, "runs": entries }));
         return Ok(exit::DONE);
     }
     if entries.is_empty() {
-        return Err(nothing_of(config, &name, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
+        return Err(nothing_yet(config, &name, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
     }
     for entry in &entries {
         let verdict = &entry.run.verdict;
-        out::say(format!("{}  run {}", entry.run.started_at.format("%Y-%m-%d %H:%M:%S UTC"), entry.run.run));
+        output::say(format!("{}  run {}", entry.run.started_at.format("%Y-%m-%d %H:%M:%S UTC"), entry.run.run));
         for TimedLine { line, .. } in &entry.trace {
             let since = trace::since(entry.run.started_at, line.at);
-            out::say(format!("  {since:>9} {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 2_000)));
+            output::say(format!("  {since:>9} {:>2} {:<9} {}", line.step, line.verb, output::cell(&line.text, 2_000)));
         }
         let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
-        out::say(format!("  => {outcome} ({cause}), {} rows: {}\n", verdict.rows, out::cell(&verdict.sentence, 2_000)));
+        output::say(format!(
+            "  => {outcome} ({cause}), {} rows: {}\n",
+            verdict.rows,
+            output::cell(&verdict.sentence, 2_000)
+        ));
     }
     Ok(exit::DONE)
 }
 
 /// The run whose id begins so.
-pub fn named(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Complaint> {
-    let mut found = verdict::named(store, name, id)?.into_iter();
+pub fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, CliError> {
+    let mut found = verdict::runs_by_id_prefix(store, name, id)?.into_iter();
     let first = found.next().ok_or_else(|| {
-        Complaint::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
+        CliError::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
     })?;
     match found.next() {
         None => Ok(first),
-        Some(_) => Err(Complaint::new(exit::USAGE, format!("several runs begin with `{id}`; say more of it"))),
+        Some(_) => Err(CliError::new(exit::USAGE, format!("several runs begin with `{id}`; say more of it"))),
     }
 }
 
-type Pages = Vec<(PageMeta, Vec<u8>)>;
+type RunPages = Vec<(PageMeta, Vec<u8>)>;
 
 /// The kept pages of the run that is named, or of the newest that has some.
-fn kept(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId, Pages), Complaint> {
+fn kept_pages(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId, RunPages), CliError> {
     let runs = match id {
-        Some(id) => vec![named(store, name, id)?],
-        None => store.past(name, LOOKED_THROUGH)?,
+        Some(id) => vec![find_run(store, name, id)?],
+        None => store.past_verdicts(name, MAX_PAST_RUNS)?,
     };
     for run in runs {
         let pages = store.pages(run.run)?;
@@ -122,21 +126,21 @@ fn kept(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId, Page
         }
     }
     let sentence = format!("no page of `{name}` was kept; those of the last good run and of the last bad ones are");
-    Err(Complaint::new(exit::FAILED, sentence))
+    Err(CliError::new(exit::FAILED, sentence))
 }
 
-fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: bool) -> Done {
+fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: bool) -> VerbResult {
     if as_json {
         let all = pages.iter().enumerate().map(|(index, (meta, _))| json!({ "page": index + 1, "meta": meta }));
-        out::json(&json!({ "task": name, "run": run, "pages": all.collect::<Vec<_>>() }));
+        output::json(&json!({ "task": name, "run": run, "pages": all.collect::<Vec<_>>() }));
         return Ok(exit::DONE);
     }
-    out::say(format!("run {run}"));
-    let mut table = out::table(&["PAGE", "STATUS", "FETCHED", "MS", "URL", "SAVED AS"]);
+    output::say(format!("run {run}"));
+    let mut table = output::table(&["PAGE", "STATUS", "FETCHED", "MS", "URL", "SAVED AS"]);
     for (index, (meta, _)) in pages.iter().enumerate() {
-        let saved = meta.saved_as.as_deref().map(|it| out::cell(it, 40)).unwrap_or_default();
+        let saved = meta.saved_as.as_deref().map(|it| output::cell(it, 40)).unwrap_or_default();
         let fetched = meta.fetched_at.format("%Y-%m-%d %H:%M:%S").to_string();
-        let url = out::cell(meta.url.as_str(), 120);
+        let url = output::cell(meta.url.as_str(), 120);
         table.add_row([
             (index + 1).to_string(),
             meta.status.to_string(),
@@ -146,25 +150,25 @@ fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: boo
             saved,
         ]);
     }
-    out::say(table);
+    output::say(table);
     Ok(exit::DONE)
 }
 
-fn give(pages: &[(PageMeta, Vec<u8>)], number: usize, file: Option<&PathBuf>) -> Done {
+fn write_page(pages: &[(PageMeta, Vec<u8>)], number: usize, file: Option<&PathBuf>) -> VerbResult {
     let page = number.checked_sub(1).and_then(|index| pages.get(index));
     let (_, packed) = page.ok_or_else(|| {
-        Complaint::new(exit::USAGE, format!("there is no page {number}; {} were kept, counted from 1", pages.len()))
+        CliError::new(exit::USAGE, format!("there is no page {number}; {} were kept, counted from 1", pages.len()))
     })?;
-    let failed = |what: String, error: std::io::Error| Complaint::new(exit::FAILED, format!("{what}: {error}"));
+    let failed = |what: String, error: std::io::Error| CliError::new(exit::FAILED, format!("{what}: {error}"));
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED)
         .map_err(|error| failed("the kept page cannot be unpacked".to_owned(), error))?;
     match file {
         Some(file) => {
             std::fs::write(file, &body)
                 .map_err(|error| failed(format!("{} cannot be written", file.display()), error))?;
-            out::note(format!("{} bytes written to {}", body.len(), file.display()));
+            output::note(format!("{} bytes written to {}", body.len(), file.display()));
         }
-        None => out::bytes(&body).map_err(|error| failed("the page cannot be written".to_owned(), error))?,
+        None => output::bytes(&body).map_err(|error| failed("the page cannot be written".to_owned(), error))?,
     }
     Ok(exit::DONE)
 }

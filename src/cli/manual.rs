@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use super::{Complaint, Done, exit, out, service};
+use super::{CliError, VerbResult, exit, output, service};
 
 /// Write the manual pages: pieme.1, a page for each verb, pieme-daemon.8
 #[derive(clap::Args)]
@@ -18,9 +18,9 @@ pub struct Args {
     dir: PathBuf,
 }
 
-pub fn run(pieme: Command, args: &Args) -> Done {
+pub fn run(pieme: Command, args: &Args) -> VerbResult {
     let failed = |path: &Path, error: std::io::Error| {
-        Complaint::new(exit::FAILED, format!("{} was not written: {error}", path.display()))
+        CliError::new(exit::FAILED, format!("{} was not written: {error}", path.display()))
     };
     fs::create_dir_all(&args.dir).map_err(|error| failed(&args.dir, error))?;
     let pages = pages(pieme);
@@ -28,7 +28,7 @@ pub fn run(pieme: Command, args: &Args) -> Done {
         let path = args.dir.join(name);
         fs::write(&path, text).map_err(|error| failed(&path, error))?;
     }
-    out::say(format!("{} pages in {}", pages.len(), args.dir.display()));
+    output::say(format!("{} pages in {}", pages.len(), args.dir.display()));
     Ok(exit::DONE)
 }
 

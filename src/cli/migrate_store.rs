@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::config::{Config, store};
-use crate::daemon::folders::Folders;
+use crate::daemon::folder_sync::FolderSync;
 use crate::daemon::lock::StateLock;
 use crate::model::StoreAddress;
-use crate::store::{Copied, Store, copy, nobody_at_work};
+use crate::store::{CopyCounts, Store, copy, refuse_if_daemons_active};
 
-use super::{Complaint, Done, exit, out};
+use super::{CliError, VerbResult, exit, output};
 
 /// Copy everything that is kept into another store
 #[derive(clap::Args)]
@@ -43,54 +43,53 @@ pub struct Args {
 }
 
 /// How often a person hears how far it is.
-const NEWS: Duration = Duration::from_millis(200);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-pub fn run(config: &Config, args: Args) -> Done {
-    let from = args.from.as_deref().map_or(Ok(config.store.clone()), |text| named(config, text))?;
-    let to = named(config, &args.to)?;
+pub fn run(config: &Config, args: Args) -> VerbResult {
+    let from = args.from.as_deref().map_or(Ok(config.store.clone()), |text| parse_address(config, text))?;
+    let to = parse_address(config, &args.to)?;
     if from == to {
-        return Err(Complaint::new(
+        return Err(CliError::new(
             exit::USAGE,
             format!("{from} is the store to copy; name another one to copy it into"),
         ));
     }
-    let taken =
-        |error| Complaint::new(exit::TEMPORARY, format!("{error}: stop it first (systemctl stop pieme-daemon)"));
+    let taken = |error| CliError::new(exit::TEMPORARY, format!("{error}: stop it first (systemctl stop pieme-daemon)"));
     let _lock = StateLock::take(&config.lock()).map_err(taken)?;
     // Nothing is made where nothing is: a reader's error says so.
     drop(Store::open_reader(&from)?);
     let source = Store::open(&from)?;
-    nobody_at_work(&source)?;
+    refuse_if_daemons_active(&source)?;
     if matches!((&from, &to), (StoreAddress::Postgres(_), StoreAddress::Sqlite(_))) {
         fetch_folders(config, &source)?;
     }
-    let mut news = News::new();
+    let mut news = ProgressLine::new();
     let copied = copy(&source, &to, &mut |copied| news.tell(copied));
     news.end();
     let copied = copied?;
     let line = store_line(&args.to, &to);
     if args.json {
-        out::json(&json!({ "from": from.to_string(), "to": to.to_string(), "copied": copied, "store": line }));
+        output::json(&json!({ "from": from.to_string(), "to": to.to_string(), "copied": copied, "store": line }));
     } else {
-        out::say(format!("copied {} from {from} into {to}", in_words(&copied)));
-        out::say(format!("Now put this line into config.toml, and start the daemon:\n  store = \"{line}\""));
-        out::say(format!("What stands in {from} is as it was."));
+        output::say(format!("copied {} from {from} into {to}", in_words(&copied)));
+        output::say(format!("Now put this line into config.toml, and start the daemon:\n  store = \"{line}\""));
+        output::say(format!("What stands in {from} is as it was."));
     }
     Ok(exit::DONE)
 }
 
 /// A store as it is typed: a path is one of the folder where we are.
-fn named(config: &Config, text: &str) -> Result<StoreAddress, Complaint> {
+fn parse_address(config: &Config, text: &str) -> Result<StoreAddress, CliError> {
     let here = absolute(Path::new(".")).unwrap_or_default();
     let read = store::read(text, &here, &config.secrets).map_err(|error| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        Complaint::new(exit::USAGE, format!("`{}`: {error}{hint}", shown(text)))
+        CliError::new(exit::USAGE, format!("`{}`: {error}{hint}", without_password(text)))
     })?;
     Ok(read.with_timeouts(config.postgres))
 }
 
 /// A password that somebody typed all the same is not said again.
-fn shown(text: &str) -> &str {
+fn without_password(text: &str) -> &str {
     if StoreAddress::is_postgres(text) { "postgres://…" } else { text }
 }
 
@@ -103,41 +102,41 @@ fn store_line(typed: &str, to: &StoreAddress) -> String {
 }
 
 /// A file shares no folders: what other daemons have edited must be on this disk.
-fn fetch_folders(config: &Config, source: &Store) -> Result<(), Complaint> {
-    let folders = Folders::open(&config.tasks, &config.state.join("folders.json"));
-    let fetched = folders.fetch(source).map_err(|error| Complaint::new(exit::FAILED, error.to_string()))?;
+fn fetch_folders(config: &Config, source: &Store) -> Result<(), CliError> {
+    let folders = FolderSync::open(&config.tasks, &config.state.join("folders.json"));
+    let fetched = folders.fetch(source).map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
     if fetched > 0 {
-        out::note(format!("{fetched} task folders were brought up to date from the store"));
+        output::note(format!("{fetched} task folders were brought up to date from the store"));
     }
     Ok(())
 }
 
-fn in_words(copied: &Copied) -> String {
-    let Copied { tasks, runs, sets, rows, pages, changes } = copied;
+fn in_words(copied: &CopyCounts) -> String {
+    let CopyCounts { tasks, runs, sets, rows, pages, changes } = copied;
     format!("{tasks} tasks, {rows} rows in {sets} sets, {runs} runs, {pages} pages and {changes} changes")
 }
 
 /// How far it is, on one line of a terminal.
-struct News {
-    wanted: bool,
-    told: Option<Instant>,
+struct ProgressLine {
+    is_terminal: bool,
+    shown_at: Option<Instant>,
 }
 
-impl News {
-    fn new() -> News {
-        News { wanted: io::stderr().is_terminal(), told: None }
+impl ProgressLine {
+    fn new() -> ProgressLine {
+        ProgressLine { is_terminal: io::stderr().is_terminal(), shown_at: None }
     }
 
-    fn tell(&mut self, copied: &Copied) {
-        if !self.wanted || self.told.is_some_and(|at| at.elapsed() < NEWS) {
+    fn tell(&mut self, copied: &CopyCounts) {
+        if !self.is_terminal || self.shown_at.is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.shown_at = Some(Instant::now());
         self.line(&in_words(copied));
     }
 
     fn end(&self) {
-        if self.told.is_some() {
+        if self.shown_at.is_some() {
             self.line("");
         }
     }

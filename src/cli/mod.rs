@@ -1,5 +1,9 @@
 //! Everything a person types. One file a verb.
 
+mod help_args;
+mod permissions;
+mod output;
+mod draft_output;
 mod add;
 mod alert;
 mod candidates;
@@ -8,7 +12,6 @@ mod curl2robot;
 pub mod demo;
 mod diff;
 mod doctor;
-mod drafted;
 mod duplicates;
 mod exit;
 mod explain;
@@ -23,7 +26,6 @@ mod learn;
 mod log;
 mod manual;
 mod migrate_store;
-mod out;
 mod pager;
 mod pause;
 mod records;
@@ -31,10 +33,8 @@ mod repair;
 mod replay;
 mod resort;
 mod resume;
-mod rights;
 mod rollback;
 mod run;
-mod said;
 mod search;
 pub mod service;
 mod since;
@@ -52,12 +52,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
-use crate::daemon::control::Reply;
+use crate::daemon::control::ControlReply;
 use crate::daemon::lock::LockError;
 use crate::model::TaskName;
 use crate::page::{Tree, charset};
 use crate::store::{Store, StoreError};
-use crate::taskdir::TaskFolder;
+use crate::tasks::TaskFolder;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,116 +164,116 @@ pub fn main() -> ExitCode {
         Verb::Curl2robot(args) => curl2robot::run(args),
         Verb::Har2robot(args) => har2robot::run(args),
         Verb::Web(args) => as_owner(config, |it| web::run(it, args)),
-        Verb::Completions(args) => settle(completions::run(Cli::command(), &args)),
+        Verb::Completions(args) => exit_code(completions::run(Cli::command(), &args)),
         Verb::TaskNames(completions::TaskNamesArgs {}) => completions::task_names(config),
-        Verb::Manual(args) => settle(manual::run(Cli::command(), &args)),
+        Verb::Manual(args) => exit_code(manual::run(Cli::command(), &args)),
     };
     ExitCode::from(code)
 }
 
 /// A verb either ends with a code of its own, or with something to say and a code.
-type Done = Result<u8, Complaint>;
+type VerbResult = Result<u8, CliError>;
 
 /// Why a verb could not be carried out: one clear sentence and the exit code.
-struct Complaint {
+struct CliError {
     sentence: String,
     code: u8,
 }
 
-impl Complaint {
-    fn new(code: u8, sentence: impl Into<String>) -> Complaint {
-        Complaint { sentence: sentence.into(), code }
+impl CliError {
+    fn new(code: u8, sentence: impl Into<String>) -> CliError {
+        CliError { sentence: sentence.into(), code }
     }
 }
 
-impl From<StoreError> for Complaint {
-    fn from(error: StoreError) -> Complaint {
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> CliError {
         let code = match &error {
             StoreError::Occupied(_) => exit::USAGE,
-            error if error.is_passing() => exit::TEMPORARY,
+            error if error.is_transient() => exit::TEMPORARY,
             _ => exit::FAILED,
         };
-        Complaint::new(code, error.to_string())
+        CliError::new(code, error.to_string())
     }
 }
 
-impl From<LockError> for Complaint {
-    fn from(error: LockError) -> Complaint {
+impl From<LockError> for CliError {
+    fn from(error: LockError) -> CliError {
         let code = match &error {
             LockError::Taken(_) => exit::TEMPORARY,
             LockError::Io { .. } => exit::FAILED,
         };
-        Complaint::new(code, error.to_string())
+        CliError::new(code, error.to_string())
     }
 }
 
 /// What a daemon that does not do it says; nothing where it does.
-fn refusal(reply: &Reply) -> Option<Complaint> {
-    let code = if matches!(reply, Reply::Busy { .. }) { exit::TEMPORARY } else { exit::FAILED };
-    reply.refusal().map(|sentence| Complaint::new(code, sentence))
+fn refusal(reply: &ControlReply) -> Option<CliError> {
+    let code = if matches!(reply, ControlReply::Busy { .. }) { exit::TEMPORARY } else { exit::FAILED };
+    reply.refusal().map(|sentence| CliError::new(code, sentence))
 }
 
-impl From<crate::taskdir::Problem> for Complaint {
-    fn from(problem: crate::taskdir::Problem) -> Complaint {
-        Complaint::new(exit::CONFIG, problem.to_string())
+impl From<crate::tasks::Problem> for CliError {
+    fn from(problem: crate::tasks::Problem) -> CliError {
+        CliError::new(exit::CONFIG, problem.to_string())
     }
 }
 
-fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
+fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) -> u8 {
     if io::stderr().is_terminal() {
         note_two_configs(path);
     }
-    settle(usable_config(path).and_then(|config| verb(&config)))
+    exit_code(usable_config(path).and_then(|config| verb(&config)))
 }
 
 /// The configuration of an installation that we may use.
-fn usable_config(path: Option<&Path>) -> Result<Config, Complaint> {
+fn usable_config(path: Option<&Path>) -> Result<Config, CliError> {
     let config = Config::find(path)?;
-    rights::check(&config)?;
+    permissions::check(&config)?;
     Ok(config)
 }
 
 /// As [`with_config`], for verbs that write into the folders or look at them with the daemon's eyes.
-fn as_owner(path: Option<&Path>, verb: impl FnOnce(&Config) -> Done) -> u8 {
+fn as_owner(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) -> u8 {
     with_config(path, |config| {
-        rights::act_as_owner(config)?;
+        permissions::act_as_owner(config)?;
         verb(config)
     })
 }
 
 /// Says which configuration is used where two could be meant.
 fn note_two_configs(path: Option<&Path>) {
-    if let Some(note) = Config::passed_over(path) {
-        out::note(format!("pieme: {note}"));
+    if let Some(note) = Config::shadowed_file_note(path) {
+        output::note(format!("pieme: {note}"));
     }
 }
 
-fn settle(done: Done) -> u8 {
+fn exit_code(done: VerbResult) -> u8 {
     done.unwrap_or_else(|complaint| {
-        out::note(format!("pieme: {}", complaint.sentence));
+        output::note(format!("pieme: {}", complaint.sentence));
         complaint.code
     })
 }
 
 /// The task's name as typed, checked.
-fn task_name(text: &str) -> Result<TaskName, Complaint> {
-    TaskName::new(text).map_err(|error| Complaint::new(exit::USAGE, error.to_string()))
+fn task_name(text: &str) -> Result<TaskName, CliError> {
+    TaskName::new(text).map_err(|error| CliError::new(exit::USAGE, error.to_string()))
 }
 
 /// The task's folder, or a sentence that says which tasks there are.
-fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, Complaint> {
+fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, CliError> {
     let dir = config.tasks.join(name.as_str());
     if !dir.is_dir() {
-        return Err(Complaint::new(exit::USAGE, no_such_task(config, name)));
+        return Err(CliError::new(exit::USAGE, no_such_task(config, name)));
     }
-    Ok(crate::taskdir::read_with_channels(&dir, &config.channels())?)
+    Ok(crate::tasks::read_with_channels(&dir, &config.channels())?)
 }
 
 /// There is nothing of a task: it has not got so far, or there is no such task.
-fn nothing_of(config: &Config, name: &TaskName, sentence: String) -> Complaint {
+fn nothing_yet(config: &Config, name: &TaskName, sentence: String) -> CliError {
     match config.tasks.join(name.as_str()).is_dir() {
-        true => Complaint::new(exit::FAILED, sentence),
-        false => Complaint::new(exit::USAGE, no_such_task(config, name)),
+        true => CliError::new(exit::FAILED, sentence),
+        false => CliError::new(exit::USAGE, no_such_task(config, name)),
     }
 }
 
@@ -299,35 +299,35 @@ fn no_such_task(config: &Config, name: &TaskName) -> String {
     format!("there is no task `{name}` in {}{near}", config.tasks.display())
 }
 
-fn reader(config: &Config) -> Result<Store, Complaint> {
+fn open_reader(config: &Config) -> Result<Store, CliError> {
     Ok(Store::open_reader(&config.store)?)
 }
 
 /// Reads a page from a file. One that is not read whole is said to be.
-fn read_page(path: &Path) -> Result<Tree, Complaint> {
+fn read_page(path: &Path) -> Result<Tree, CliError> {
     let tree = Tree::parse(&charset::decode(&read_bytes(path)?, None).text);
-    if let Some(sentence) = not_whole(path, &tree) {
-        out::note(format!("pieme: {sentence}"));
+    if let Some(sentence) = truncation_note(path, &tree) {
+        output::note(format!("pieme: {sentence}"));
     }
     Ok(tree)
 }
 
 /// Why rows of a page may be missing or wrong.
-fn not_whole(path: &Path, tree: &Tree) -> Option<String> {
+fn truncation_note(path: &Path, tree: &Tree) -> Option<String> {
     let bytes = || std::fs::metadata(path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
-    tree.cut.map(|cut| cut.sentence(&path.display().to_string(), bytes()))
+    tree.limit.map(|cut| cut.sentence(&path.display().to_string(), bytes()))
 }
 
 /// Says in a JSON answer why rows or values are missing; nothing where none are.
-fn say_limit(answer: &mut serde_json::Value, limit: Option<String>) {
+fn add_limit(answer: &mut serde_json::Value, limit: Option<String>) {
     if let Some(sentence) = limit {
         answer["limit"] = serde_json::Value::String(sentence);
     }
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Complaint> {
+fn read_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path)
-        .map_err(|error| Complaint::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))
+        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))
 }
 
 /// The address that a saved page is from, as typed.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use url::Url;
 
-use super::{Done, exit, out, page_url, read_page, settle};
+use super::{VerbResult, exit, exit_code, output, page_url, read_page};
 use crate::robot::link;
-use crate::robot::pager::{self, Reading};
+use crate::robot::pager::{self, NextPolicy};
 
 /// How a page leads on to the next one of its list
 ///
@@ -34,24 +34,24 @@ pub struct Args {
 const ADDRESS_WIDTH: usize = 200;
 
 pub fn run(args: Args) -> u8 {
-    settle(pager(&args))
+    exit_code(pager(&args))
 }
 
-fn pager(args: &Args) -> Done {
+fn pager(args: &Args) -> VerbResult {
     let tree = read_page(&args.page)?;
-    let reading = if args.onward { Reading::Onward } else { Reading::Shown };
+    let reading = if args.onward { NextPolicy::ThroughList } else { NextPolicy::AsShown };
     let paging = pager::paging(&tree, &args.url, reading);
     let href = match paging {
         pager::Paging::Next(node) => tree.attribute(node, "href").map(str::trim),
         _ => None,
     };
     if args.json {
-        out::json(&json!({ "kind": paging.word(), "next": href }));
+        output::json(&json!({ "kind": paging.word(), "next": href }));
         return Ok(exit::DONE);
     }
     let target = href.and_then(|href| link::resolve(&link::base(&tree, &args.url), href));
-    out::say(match (paging, target) {
-        (pager::Paging::Next(_), Some(target)) => format!("next: {}", out::cell(target.as_str(), ADDRESS_WIDTH)),
+    output::say(match (paging, target) {
+        (pager::Paging::Next(_), Some(target)) => format!("next: {}", output::cell(target.as_str(), ADDRESS_WIDTH)),
         (pager::Paging::Pages, _) => "pages: there are numbered pages, and no link to the one after this".to_owned(),
         (pager::Paging::More, _) => "more: a button fetches more into this page; no link leads on".to_owned(),
         _ => "none: nothing leads on from this page".to_owned(),

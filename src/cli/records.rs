@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::model::TaskName;
 use crate::show::values;
 
-use super::{Done, exit, nothing_of, out, reader, task_name};
+use super::{VerbResult, exit, nothing_yet, open_reader, output, task_name};
 
 /// The published rows of a task
 #[derive(clap::Args)]
@@ -32,34 +32,34 @@ pub struct Args {
 const CELL_WIDTH: usize = 48;
 const LINE_WIDTH: usize = 160;
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
-    let store = reader(config)?;
+    let store = open_reader(config)?;
     let limit = args.limit.unwrap_or(u64::MAX);
     let (rows, sentence) = if args.quarantined {
-        let run = store.aside(&name)?;
+        let run = store.quarantined_run(&name)?;
         let rows = run.map(|run| store.quarantined_rows(run, limit, 0)).transpose()?.flatten();
         (rows, format!("`{name}` has no rows that were kept aside"))
     } else {
         (store.published(&name, limit, 0)?, none_published(&name))
     };
     let Some(published) = rows else {
-        return Err(nothing_of(config, &name, sentence));
+        return Err(nothing_yet(config, &name, sentence));
     };
     if args.json {
-        out::json(&values::document(&name, &published));
+        output::json(&values::document(&name, &published));
         return Ok(exit::DONE);
     }
     let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();
-    let mut table = out::table(&header);
+    let mut table = output::table(&header);
     for (at, row) in published.table.rows.iter().enumerate() {
         let texts = row.cells.iter().map(|cell| cell.as_deref().unwrap_or("").to_owned());
-        let texts: Vec<String> = if args.values { values::shown(&published, at) } else { texts.collect() };
-        table.add_row(texts.iter().map(|text| out::cell(text, CELL_WIDTH)));
+        let texts: Vec<String> = if args.values { values::display_cells(&published, at) } else { texts.collect() };
+        table.add_row(texts.iter().map(|text| output::cell(text, CELL_WIDTH)));
     }
-    out::say(table);
+    output::say(table);
     for reason in values::reasons(&published).iter().filter(|_| args.values) {
-        out::say(format!("? {}", out::cell(&reason.line(), LINE_WIDTH)));
+        output::say(format!("? {}", output::cell(&reason.line(), LINE_WIDTH)));
     }
     Ok(exit::DONE)
 }

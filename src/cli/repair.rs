@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::extract::read_template;
 use super::learn::{as_json, show, write};
-use super::{Complaint, Done, exit, not_whole, out, read_page, say_limit, settle};
-use crate::induce::repair::repair;
+use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
+use crate::learn::repair::repair;
 use crate::model::{Row, Table};
 
 /// Find the list of a redesigned page again, under its old columns
@@ -39,37 +39,37 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(mend(&args))
+    exit_code(repair_page(&args))
 }
 
-fn mend(args: &Args) -> Done {
+fn repair_page(args: &Args) -> VerbResult {
     let template = read_template(&args.template)?;
     let good = read_records(&args.records)?;
     let page = read_page(&args.page)?;
     let candidates = repair(&template, &good, &page);
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
         let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-            Complaint::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+            CliError::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
         })?;
         write(output, &picked.template)?;
     }
     if good.rows.is_empty() {
-        out::note(
+        output::note(
             "There are no good rows: the columns are known by their names and kinds alone, look at them before you take one.",
         );
     }
     if args.json {
         let mut answer = as_json(&candidates);
-        say_limit(&mut answer, not_whole(&args.page, &page));
-        out::json(&answer);
+        add_limit(&mut answer, truncation_note(&args.page, &page));
+        output::json(&answer);
     } else {
         show(&candidates);
     }
     Ok(if candidates.is_empty() { exit::NEEDS_PERSON } else { exit::DONE })
 }
 
-fn read_records(path: &Path) -> Result<Table, Complaint> {
-    let complain = |why: String| Complaint::new(exit::USAGE, format!("{}: {why}", path.display()));
+fn read_records(path: &Path) -> Result<Table, CliError> {
+    let complain = |why: String| CliError::new(exit::USAGE, format!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| complain(format!("cannot be read: {error}")))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| complain(format!("this is not JSON: {error}")))?;
     table(&value).ok_or_else(|| complain("rows look like {\"records\": [{\"name\": \"…\"}, …]}".to_owned()))

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use serde_json::json;
 
-use super::{Complaint, Done, exit, extract::read_template, not_whole, out, read_bytes, settle};
+use super::extract::read_template;
+use super::{CliError, VerbResult, exit, exit_code, output, read_bytes, truncation_note};
 use crate::extract;
-use crate::induce;
-use crate::induce::template::Template;
-use crate::judge::{self, Learning, Seen, Tally};
+use crate::judge::{self, RunObservation, Tally, TemplateOrigin};
+use crate::learn;
+use crate::learn::template::Template;
 use crate::model::task::Expect;
-use crate::model::{Failure, Figures, PastRun, RunId, Verdict};
+use crate::model::{Failure, PastRun, RunId, RunStatistics, Verdict};
 use crate::page::{Tree, charset, signs};
 
 /// Judge saved pages in order, as if each were the next run
@@ -34,15 +35,15 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> u8 {
-    settle(replay(&args))
+    exit_code(replay(&args))
 }
 
-fn replay(args: &Args) -> Done {
+fn replay(args: &Args) -> VerbResult {
     let template = read_template(&args.template)?;
     let mut past: Vec<PastRun> = Vec::new();
     let mut all_good = true;
     for path in &args.pages {
-        let verdict = match seen(&template, path, &past)? {
+        let verdict = match judge_input(&template, path, &past)? {
             Ok(seen) => judge::verdict(&Expect::default(), &[], &seen, &past),
             Err(limit) => Verdict::failed(Failure::Limit, limit),
         };
@@ -55,46 +56,46 @@ fn replay(args: &Args) -> Done {
 }
 
 /// What a run would see that fetched just this page, or the limit at which it would fail.
-fn seen(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<Seen, String>, Complaint> {
+fn judge_input(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<RunObservation, String>, CliError> {
     let body = read_bytes(path)?;
     let tree = Tree::parse(&charset::decode(&body, None).text);
     let extraction = extract::records(template, &tree);
     let limit = extraction.limit.map(|limit| format!("{}: {limit}", path.display()));
-    if let Some(sentence) = not_whole(path, &tree).or(limit) {
+    if let Some(sentence) = truncation_note(path, &tree).or(limit) {
         return Ok(Err(sentence));
     }
-    let mut tally = Tally::sketching(judge::sketch(&[], past));
-    tally.name(extraction.table.columns.iter().cloned().zip(extract::shown_texts(template)));
+    let mut tally = Tally::with_minhash(judge::sketch(&[], past));
+    tally.set_columns(extraction.table.columns.iter().cloned().zip(extract::visible_text_columns(template)));
     let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.iter().for_each(|row| tally.add(&row.cells));
     let likeness = Some(extraction.likeness);
-    Ok(Ok(Seen {
+    Ok(Ok(RunObservation {
         pages: 1,
         rows: rows.len() as u64,
         similarity: Some(extraction.similarity),
-        any_list: !rows.is_empty() || induce::has_list(&tree),
-        figures: Figures {
-            likeness,
-            columns: tally.figures(),
+        has_any_list: !rows.is_empty() || learn::has_list(&tree),
+        statistics: RunStatistics {
+            similarity_parts: likeness,
+            columns: tally.statistics(),
             records: tally.records(),
-            signs: signs::of(&tree, &body),
-            ..Figures::default()
+            signs: signs::detect(&tree, &body),
+            ..RunStatistics::default()
         },
-        learning: Learning::Confirmed,
+        template_origin: TemplateOrigin::Confirmed,
     }))
 }
 
 fn show(path: &Path, verdict: &Verdict, as_json: bool) {
     let (page, outcome, cause) = (path.display().to_string(), verdict.outcome.word(), verdict.outcome.cause());
     if as_json {
-        out::json(&json!({
+        output::json(&json!({
             "page": page, "outcome": outcome, "cause": cause, "similarity": verdict.similarity, "rows": verdict.rows,
             "sentence": verdict.sentence,
         }));
     } else {
         let similarity = verdict.similarity.unwrap_or(0.0);
         let rows = verdict.rows;
-        out::say(format!(
+        output::say(format!(
             "{page}: {outcome} ({cause}), {rows} rows, similarity {similarity:.2}\n  {}",
             verdict.sentence
         ));

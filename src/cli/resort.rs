@@ -5,41 +5,41 @@ use std::time::Duration;
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::control::{self, ControlReply, ControlRequest};
 use crate::daemon::indexer;
 use crate::daemon::lock::StateLock;
 use crate::model::{TaskName, Verdict};
-use crate::store::{Resort, Store, StoreError};
+use crate::store::{ReviewAction, Store, StoreError};
 
-use super::{Complaint, exit, out, refusal};
+use super::{CliError, exit, output, refusal};
 
 /// Half a million rows are published in some seconds; a daemon may be busy with others.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// One that hangs does not even say how far its runs are.
-const IS_THERE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The verdict of the run that this made; none where there are no such rows, and for dropping.
-pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<Verdict>, Complaint> {
+pub fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Option<Verdict>, CliError> {
     if !StateLock::is_taken(&config.lock()) {
         let _lock = StateLock::take(&config.lock())?;
-        let folder = crate::taskdir::read(&config.tasks.join(name.as_str())).ok();
+        let folder = crate::tasks::read(&config.tasks.join(name.as_str())).ok();
         let key = folder.map(|it| it.task.data.key).unwrap_or_default();
         let mut store = Store::open(&config.store)?;
-        let verdict = store.resort(name, what, &key, Utc::now())?;
-        indexer::catch_up(&mut store, name).unwrap_or_else(|error| not_indexed(&error));
+        let verdict = store.apply_review(name, what, &key, Utc::now())?;
+        indexer::catch_up(&mut store, name).unwrap_or_else(|error| note_unindexed(&error));
         return Ok(verdict);
     }
     let socket = &config.socket;
     let silent = |error: &dyn std::fmt::Display| {
-        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
+        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     };
-    let is_there = control::ask_blocking(socket, &Request::Progress, IS_THERE, drop);
+    let is_there = control::call_blocking(socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
     is_there.map_err(|error| silent(&error))?;
     let mut answer = Err(silent(&"it hung up"));
-    control::ask_blocking(socket, &Request::Resort { task: name.clone(), what }, PATIENCE, |reply| {
+    control::call_blocking(socket, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {
-            Reply::Ended(verdict) => Ok(Some(verdict)),
-            Reply::Done => Ok(None),
+            ControlReply::Ended(verdict) => Ok(Some(verdict)),
+            ControlReply::Done => Ok(None),
             reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
         };
     })
@@ -48,6 +48,6 @@ pub fn resort(config: &Config, name: &TaskName, what: Resort) -> Result<Option<V
 }
 
 /// The rows are published all the same.
-pub fn not_indexed(error: &StoreError) {
-    out::note(format!("pieme: the index of words is behind: {error}; the next run brings it up to date"));
+pub fn note_unindexed(error: &StoreError) {
+    output::note(format!("pieme: the index of words is behind: {error}; the next run brings it up to date"));
 }

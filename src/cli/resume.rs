@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 
-use super::{Done, pause};
+use super::{VerbResult, pause};
 
 /// Let paused tasks run on their schedule again
 #[derive(clap::Args)]
@@ -16,6 +16,6 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     pause::set(config, &args.tasks, false, args.json)
 }

@@ -1,11 +1,12 @@
 //! `pieme rollback`: the rows of before, and the template that they came from.
 
 use crate::config::Config;
-use crate::store::Resort;
-use crate::supervise::{self, Undone};
+use crate::labelling::task;
+use crate::labelling::task::UndoReport;
+use crate::store::ReviewAction;
 
 use super::resort::resort;
-use super::{Complaint, Done, exit, out, run, task_folder, task_name};
+use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
 
 /// Publish the rows before those of now again, and undo the last labelling with them
 ///
@@ -20,27 +21,27 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
-    let verdict = resort(config, &name, Resort::RollBack)?;
-    let Undone { relabelled, asks_from_now_on } = supervise::undo(&folder)?;
+    let verdict = resort(config, &name, ReviewAction::RollBack)?;
+    let UndoReport { relabelled, asks_from_now_on } = task::undo(&folder)?;
     if verdict.is_none() && !relabelled {
         let sentence = format!("`{name}` has no rows before those of now, and was not labelled anew");
-        return Err(Complaint::new(exit::FAILED, sentence));
+        return Err(CliError::new(exit::FAILED, sentence));
     }
     if args.json {
-        out::json(&serde_json::json!({ "task": name, "run": verdict, "template": relabelled }));
+        output::json(&serde_json::json!({ "task": name, "run": verdict, "template": relabelled }));
         return Ok(exit::DONE);
     }
     if let Some(verdict) = &verdict {
-        out::say(run::in_words(&name, verdict));
+        output::say(run::in_words(&name, verdict));
     }
     if relabelled {
-        out::say(format!("{name}: template, columns and labels are those of before the last labelling"));
+        output::say(format!("{name}: template, columns and labels are those of before the last labelling"));
     }
     if asks_from_now_on {
-        out::say(format!(
+        output::say(format!(
             "{name}: a person is asked after the next redesign (expect.auto_accept = false in task.toml)"
         ));
     }

@@ -9,22 +9,22 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
-use crate::daemon::control::{self, Reply, Request};
+use crate::daemon::control::{self, ControlReply, ControlRequest};
 use crate::daemon::gc;
+use crate::daemon::host_limiter::SharedHostLimiter;
 use crate::daemon::indexer;
-use crate::daemon::keeper::Keeper;
 use crate::daemon::lock::StateLock;
-use crate::daemon::progress::Board;
-use crate::daemon::runner::{Ended, Order, Runner};
-use crate::daemon::scratch::Scratch;
+use crate::daemon::progress::ProgressBoard;
+use crate::daemon::runner::{RunOrder, RunResult, Runner};
+use crate::daemon::scratch::ScratchFolder;
 use crate::daemon::spawn::{Spawner, THIS_PROGRAM};
-use crate::daemon::turns::Turns;
+use crate::daemon::store_handle::StoreHandle;
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
 use crate::store::{RunStart, Store, Trigger};
-use crate::taskdir::TaskFolder;
+use crate::tasks::TaskFolder;
 
-use super::resort::not_indexed;
-use super::{Complaint, Done, exit, out, refusal, task_folder, task_name};
+use super::resort::note_unindexed;
+use super::{CliError, VerbResult, exit, output, refusal, task_folder, task_name};
 
 /// A run that is over is written down within this.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -40,92 +40,96 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
-    let verdict = now(config, &name)?;
+    let verdict = run_now(config, &name)?;
     if args.json {
-        out::json(&verdict);
+        output::json(&verdict);
     } else {
-        out::say(in_words(&name, &verdict));
+        output::say(in_words(&name, &verdict));
     }
-    Ok(exit::of(&verdict))
+    Ok(exit::code_of(&verdict))
 }
 
 pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
     let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
     let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
-    format!("{name}: {outcome} ({cause}), {} rows{similarity}: {}", verdict.rows, out::cell(&verdict.sentence, 2_000))
+    format!(
+        "{name}: {outcome} ({cause}), {} rows{similarity}: {}",
+        verdict.rows,
+        output::cell(&verdict.sentence, 2_000)
+    )
 }
 
 /// Runs the task and shows its trace on stderr while it goes. Mistakes in its folder end it here, daemon or not: a
 /// daemon would run the version before them.
-pub fn now(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
+pub fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     let folder = task_folder(config, name)?;
     if StateLock::is_taken(&config.lock()) {
         runtime()?.block_on(by_daemon(config, name))
     } else {
-        here(config, folder)
+        run_here(config, folder)
     }
 }
 
 /// Runs a folder from here, as it is given.
-pub fn here(config: &Config, folder: TaskFolder) -> Result<Verdict, Complaint> {
+pub fn run_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     runtime()?.block_on(from_here(config, folder))
 }
 
-fn runtime() -> Result<Runtime, Complaint> {
+fn runtime() -> Result<Runtime, CliError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))
+        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))
 }
 
-async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, Complaint> {
+async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     let mut end = None;
-    let (socket, request) = (config.socket.clone(), Request::Run { task: name.clone() });
-    let asked = control::ask(&socket, &request, |reply| match reply {
-        Reply::Queued
-        | Reply::Started { .. }
-        | Reply::Collected(_)
-        | Reply::Done
-        | Reply::Progress { .. }
-        | Reply::Tasks { .. } => {}
-        Reply::Trace(line) => show(&line),
-        Reply::Ended(verdict) => end = Some(Ok(verdict)),
-        reply @ (Reply::Refused { .. } | Reply::Busy { .. }) => end = refusal(&reply).map(Err),
+    let (socket, request) = (config.socket.clone(), ControlRequest::Run { task: name.clone() });
+    let asked = control::call(&socket, &request, |reply| match reply {
+        ControlReply::Queued
+        | ControlReply::Started { .. }
+        | ControlReply::Collected(_)
+        | ControlReply::Done
+        | ControlReply::Progress { .. }
+        | ControlReply::Tasks { .. } => {}
+        ControlReply::Trace(line) => show(&line),
+        ControlReply::Ended(verdict) => end = Some(Ok(verdict)),
+        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = refusal(&reply).map(Err),
     });
     asked.await.map_err(|error| {
-        Complaint::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", config.socket.display()))
+        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", config.socket.display()))
     })?;
-    end.unwrap_or_else(|| Err(Complaint::new(exit::TEMPORARY, "the daemon ended before the run did")))
+    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before the run did")))
 }
 
-async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, Complaint> {
+async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     let name = &folder.name.clone();
-    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::FAILED, error.to_string());
+    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
     std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
-    store.set_keep(gc::keep(config));
-    store.interrupted(Utc::now())?;
-    Scratch::sweep(config);
-    store.remember_task(name, folder.task.title.as_deref(), Utc::now())?;
+    store.set_retention(gc::retention(config));
+    store.end_interrupted_runs(Utc::now())?;
+    ScratchFolder::sweep(config);
+    store.upsert_task(name, folder.task.title.as_deref(), Utc::now())?;
     store.keep_history(&[(name.clone(), folder.task.data.history)])?;
     // Where other daemons share the store: one more, for as long as this run may take.
     let lease = folder.task.limits.timeout.0 + PATIENCE;
     let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
     if !alone && !store.claim(name)? {
         store.leave()?;
-        return Err(Complaint::new(exit::TEMPORARY, format!("`{name}` is running on a daemon of the fleet")));
+        return Err(CliError::new(exit::TEMPORARY, format!("`{name}` is running on a daemon of the fleet")));
     }
-    let keeper = Keeper::start(store).map_err(|error| failed(&error))?;
+    let keeper = StoreHandle::start(store).map_err(|error| failed(&error))?;
     let runner = Runner {
         config: Arc::new(config.clone()),
-        keeper: keeper.clone(),
+        store: keeper.clone(),
         spawner: Spawner::start(PathBuf::from(THIS_PROGRAM)).map_err(|error| failed(&error))?,
-        turns: Turns::new(config.per_host, None),
-        board: Board::default(),
+        host_limiter: SharedHostLimiter::new(config.per_host, None),
+        board: ProgressBoard::default(),
     };
     let (listener, mut lines) = mpsc::unbounded_channel();
     let showing = tokio::spawn(async move {
@@ -147,19 +151,20 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, Compl
             stop_on_interrupt.send_replace(true);
         }
     });
-    let ended =
-        runner.run(Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop }).await?;
-    indexer::follow_all(&runner.keeper).await.unwrap_or_else(|error| not_indexed(&error));
+    let ended = runner
+        .run(RunOrder { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop })
+        .await?;
+    indexer::index_all(&runner.store).await.unwrap_or_else(|error| note_unindexed(&error));
     // Nothing is lost when the last lines were not shown.
     let _ = showing.await;
-    keeper.ask(|store| store.leave()).await?;
+    keeper.call(|store| store.leave()).await?;
     match ended {
-        Ended::Run(end) => Ok(end.verdict),
-        Ended::SlotTaken => Err(Complaint::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
-        Ended::NotOurs => Err(Complaint::new(exit::TEMPORARY, "a daemon of the fleet has just begun it")),
+        RunResult::Run(end) => Ok(end.verdict),
+        RunResult::SlotTaken => Err(CliError::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
+        RunResult::NotOurs => Err(CliError::new(exit::TEMPORARY, "a daemon of the fleet has just begun it")),
     }
 }
 
 fn show(line: &TraceLine) {
-    out::note(format!("  {:>2} {:<9} {}", line.step, line.verb, out::cell(&line.text, 300)));
+    output::note(format!("  {:>2} {:<9} {}", line.step, line.verb, output::cell(&line.text, 300)));
 }

@@ -4,10 +4,10 @@ use clap::ColorChoice;
 
 use crate::config::Config;
 use crate::model::TaskName;
-use crate::show::found;
-use crate::store::{Answer, Hit, Query, Snippet, Wanted};
+use crate::show::search_results;
+use crate::store::{Hit, Query, SearchRequest, SearchResults, Snippet};
 
-use super::{Complaint, Done, exit, out, reader, task_name};
+use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 
 /// Find words in all published rows
 #[derive(clap::Args)]
@@ -39,19 +39,19 @@ pub struct Args {
 const NAME_WIDTH: usize = 20;
 const SNIPPET_WIDTH: usize = 200;
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let query = Query::parse(&args.words.join(" "), args.column.as_deref())
-        .map_err(|error| Complaint::new(exit::USAGE, error.to_string()))?;
+        .map_err(|error| CliError::new(exit::USAGE, error.to_string()))?;
     let tasks: Vec<TaskName> = args.task.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
-    let wanted = Wanted { query, tasks, limit: args.limit, offset: args.offset };
-    let answer = reader(config)?.search(&wanted)?;
+    let wanted = SearchRequest { query, tasks, limit: args.limit, offset: args.offset };
+    let answer = open_reader(config)?.search(&wanted)?;
     if args.json {
-        out::json(&found::document(&answer));
+        output::json(&search_results::document(&answer));
         return Ok(exit::DONE);
     }
-    let is_styled = out::is_styled(ColorChoice::Auto);
+    let is_styled = output::is_styled(ColorChoice::Auto);
     answer.hits.iter().for_each(|hit| show(hit, is_styled));
-    out::note(summary(&answer, &wanted));
+    output::note(summary(&answer, &wanted));
     Ok(exit::DONE)
 }
 
@@ -59,19 +59,19 @@ pub fn run(config: &Config, args: Args) -> Done {
 fn show(hit: &Hit, is_styled: bool) {
     let snippets = hit.snippets();
     let first = hit.columns.iter().zip(&hit.row.cells).find_map(|(_, cell)| cell.as_deref()).unwrap_or_default();
-    out::say(format!("{}  {}  since {}", hit.task, out::cell(first, 60), hit.first_seen.format("%Y-%m-%d")));
+    output::say(format!("{}  {}  since {}", hit.task, output::cell(first, 60), hit.first_seen.format("%Y-%m-%d")));
     let width = snippets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(NAME_WIDTH);
     for (name, snippet) in snippets {
-        out::say(format!("  {:width$}  {}", out::cell(name, NAME_WIDTH), marked(&snippet, is_styled)));
+        output::say(format!("  {:width$}  {}", output::cell(name, NAME_WIDTH), highlighted(&snippet, is_styled)));
     }
 }
 
 /// What was found stands out: bold on a terminal, in brackets elsewhere.
-fn marked(snippet: &Snippet, is_styled: bool) -> String {
+fn highlighted(snippet: &Snippet, is_styled: bool) -> String {
     let (before, after) = if is_styled { ("\u{1b}[1m", "\u{1b}[0m") } else { ("[", "]") };
     let part = |from: usize, to: usize| {
         let part: String = snippet.text.chars().skip(from).take(to - from).collect();
-        out::cell(&part, SNIPPET_WIDTH)
+        output::cell(&part, SNIPPET_WIDTH)
     };
     let (mut shown, mut at) = (String::new(), 0);
     for &(from, to) in &snippet.marks {
@@ -81,8 +81,8 @@ fn marked(snippet: &Snippet, is_styled: bool) -> String {
     shown + &part(at, snippet.text.chars().count())
 }
 
-fn summary(answer: &Answer, wanted: &Wanted) -> String {
-    let Answer { hits, total, is_more, behind } = answer;
+fn summary(answer: &SearchResults, wanted: &SearchRequest) -> String {
+    let SearchResults { hits, total, is_total_capped: is_more, unindexed_rows: behind } = answer;
     let shown = hits.len() as u64;
     let mut sentence = match (shown, total) {
         (0, 0) => "nothing found".to_owned(),

@@ -10,7 +10,7 @@ use crate::daemon::spawn::THIS_PROGRAM;
 use crate::daemon::{self, DaemonError, log};
 use crate::web;
 
-use super::{Complaint, Done, exit, settle};
+use super::{CliError, VerbResult, exit, exit_code};
 
 /// The name under which the program is the service.
 pub const DAEMON_NAME: &str = "pieme-daemon";
@@ -37,26 +37,26 @@ pub(super) fn command() -> clap::Command {
 }
 
 pub fn main() -> ExitCode {
-    ExitCode::from(settle(run(Args::parse())))
+    ExitCode::from(exit_code(run(Args::parse())))
 }
 
-fn run(args: Args) -> Done {
+fn run(args: Args) -> VerbResult {
     let config = Config::find(args.config.as_deref())?;
-    log::start(config.log.format).map_err(|error| Complaint::new(exit::FAILED, format!("the log: {error}")))?;
-    if let Some(note) = Config::passed_over(args.config.as_deref()) {
+    log::start(config.log.format).map_err(|error| CliError::new(exit::FAILED, format!("the log: {error}")))?;
+    if let Some(note) = Config::shadowed_file_note(args.config.as_deref()) {
         tracing::warn!("{note}");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     runtime.block_on(daemon::run(config, PathBuf::from(THIS_PROGRAM), web::open)).map_err(|error| {
         let code = match &error {
-            DaemonError::Lock(_) | DaemonError::Moved(_) => exit::TEMPORARY,
-            DaemonError::Store(error) if error.is_passing() => exit::TEMPORARY,
+            DaemonError::Lock(_) | DaemonError::StateMoved(_) => exit::TEMPORARY,
+            DaemonError::Store(error) if error.is_transient() => exit::TEMPORARY,
             DaemonError::Store(_) | DaemonError::Io { .. } | DaemonError::Clock(_) => exit::FAILED,
         };
-        Complaint::new(code, error.to_string())
+        CliError::new(code, error.to_string())
     })?;
     Ok(exit::DONE)
 }

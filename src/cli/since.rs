@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use crate::model::Span;
+use crate::model::TimeSpan;
 
 /// A length of time before now, a day, or an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    Ago(Span),
+    Ago(TimeSpan),
     At(DateTime<Utc>),
 }
 

@@ -1,7 +1,7 @@
 //! `pieme status`: how every task stands, worst first. Works with the daemon down.
 
+mod details;
 mod check;
-mod full;
 mod table;
 mod watch;
 
@@ -14,11 +14,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
 use crate::model::{State, TaskName};
-use crate::show::lines::Stored;
-use crate::show::{Line, lines};
+use crate::show::task_status::StoredTasks;
+use crate::show::{StatusLine, task_status};
 use crate::store::StoreError;
 
-use super::{Complaint, Done, exit, out, settle, task_name, usable_config};
+use super::{CliError, VerbResult, exit, exit_code, output, task_name, usable_config};
 
 const NOTES: &str = "\
 Examples:
@@ -70,7 +70,7 @@ fn states() -> impl TypedValueParser<Value = State> {
 }
 
 /// What was asked for, looked at once.
-struct Look {
+struct StatusReport {
     /// A daemon has run here, now or before.
     is_known: bool,
     /// Alerts that did not arrive.
@@ -78,7 +78,7 @@ struct Look {
     daemon_runs: bool,
     /// Why it runs nothing: its store is not there.
     waits_for: Option<String>,
-    lines: Vec<Line>,
+    lines: Vec<StatusLine>,
     /// The task that was asked for by name.
     only: Option<TaskName>,
 }
@@ -86,28 +86,28 @@ struct Look {
 pub fn run(path: Option<&Path>, args: Args) -> u8 {
     let config = usable_config(path);
     if args.check {
-        return check::settle(config.and_then(|config| check::check(&config, &args)));
+        return check::exit_code(config.and_then(|config| check::check(&config, &args)));
     }
     super::note_two_configs(path);
-    settle(config.and_then(|config| match args.watch {
+    exit_code(config.and_then(|config| match args.watch {
         Some(seconds) => watch::watch(&config, &args, seconds),
         None => show(&config, &args).map(|shown| {
-            out::say(shown.text);
-            shown.note.into_iter().for_each(|note| out::note(format!("\n{note}")));
+            output::say(shown.text);
+            shown.note.into_iter().for_each(|note| output::note(format!("\n{note}")));
             exit::DONE
         }),
     }))
 }
 
 /// What the command prints at one time.
-struct Shown {
+struct StatusOutput {
     text: String,
     /// That the daemon is down, or that alerts did not arrive.
     note: Option<String>,
 }
 
-fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
-    let look = look(config, args)?;
+fn show(config: &Config, args: &Args) -> Result<StatusOutput, CliError> {
+    let look = read_status(config, args)?;
     if args.json {
         let document = serde_json::json!({
             "daemon": look.daemon_runs,
@@ -115,11 +115,11 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
             "undelivered_alerts": look.undelivered,
             "tasks": look.lines,
         });
-        return Ok(Shown { text: document.to_string(), note: None });
+        return Ok(StatusOutput { text: document.to_string(), note: None });
     }
-    let styled = out::is_styled(args.color);
+    let styled = output::is_styled(args.color);
     let text = match (&look.only, &look.lines[..]) {
-        (Some(_), [line]) => full::text(config, line, styled)?,
+        (Some(_), [line]) => details::text(config, line, styled)?,
         (_, []) if args.state.is_empty() && args.tag.is_empty() => no_tasks(config),
         (_, []) => "No task is so.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
@@ -133,38 +133,39 @@ fn show(config: &Config, args: &Args) -> Result<Shown, Complaint> {
         look.waits_for.map(|reason| format!("The daemon waits for the store, and nothing is fetched: {reason}"));
     let down = (!look.daemon_runs).then(|| daemon_is_down(config));
     let notes: Vec<String> = down.into_iter().chain(waits).chain(unheard).collect();
-    Ok(Shown { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
+    Ok(StatusOutput { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
 }
 
-fn look(config: &Config, args: &Args) -> Result<Look, Complaint> {
+fn read_status(config: &Config, args: &Args) -> Result<StatusReport, CliError> {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let daemon_runs = StateLock::is_taken(&config.lock());
     let now = Utc::now();
-    let stored = Stored::read(config, daemon_runs, now).map_err(|error| unread(config, daemon_runs, error))?;
+    let stored =
+        StoredTasks::read(config, daemon_runs, now).map_err(|error| unreadable_store(config, daemon_runs, error))?;
     let is_known = stored.is_some();
-    let Stored { rows, undelivered } = stored.unwrap_or_default();
-    let (mut lines, waits_for) = lines::all(config, rows, daemon_runs, !args.tag.is_empty(), now);
+    let StoredTasks { rows, undelivered } = stored.unwrap_or_default();
+    let (mut lines, waits_for) = task_status::all(config, rows, daemon_runs, !args.tag.is_empty(), now);
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
-            return Err(Complaint::new(exit::USAGE, super::no_such_task(config, name)));
+            return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
         }
     }
     lines.retain(|line| {
         let has_tag = line.tags.iter().flatten().any(|tag| args.tag.contains(tag));
         (args.tag.is_empty() || has_tag) && (args.state.is_empty() || args.state.contains(&line.state))
     });
-    Ok(Look { is_known, undelivered, daemon_runs, waits_for, lines, only })
+    Ok(StatusReport { is_known, undelivered, daemon_runs, waits_for, lines, only })
 }
 
 /// A store that cannot be read, and what its daemon does about it.
-fn unread(config: &Config, daemon_runs: bool, error: StoreError) -> Complaint {
-    let waits = daemon_runs && lines::waits_for(config).is_some();
-    let complaint = Complaint::from(error);
+fn unreadable_store(config: &Config, daemon_runs: bool, error: StoreError) -> CliError {
+    let waits = daemon_runs && task_status::daemon_waits_for(config).is_some();
+    let complaint = CliError::from(error);
     if !waits {
         return complaint;
     }
-    Complaint { sentence: format!("{}; the daemon is running and waits for it", complaint.sentence), ..complaint }
+    CliError { sentence: format!("{}; the daemon is running and waits for it", complaint.sentence), ..complaint }
 }
 
 fn no_tasks(config: &Config) -> String {
@@ -182,18 +183,18 @@ fn daemon_is_down(config: &Config) -> String {
 }
 
 /// The table as text, for `pieme demo`.
-pub fn table(config: &Config) -> Result<String, Complaint> {
+pub fn table(config: &Config) -> Result<String, CliError> {
     let lines = lines_now(config)?;
-    Ok(table::text(&lines, Utc::now(), out::is_styled(ColorChoice::Auto)))
+    Ok(table::text(&lines, Utc::now(), output::is_styled(ColorChoice::Auto)))
 }
 
-fn lines_now(config: &Config) -> Result<Vec<Line>, StoreError> {
-    let stored = Stored::read(config, true, Utc::now())?.unwrap_or_default();
-    Ok(lines::all(config, stored.rows, true, false, Utc::now()).0)
+fn lines_now(config: &Config) -> Result<Vec<StatusLine>, StoreError> {
+    let stored = StoredTasks::read(config, true, Utc::now())?.unwrap_or_default();
+    Ok(task_status::all(config, stored.rows, true, false, Utc::now()).0)
 }
 
 /// Every task with its state, for `pieme demo`. A run under way is no news.
-pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, Complaint> {
+pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, CliError> {
     let lines = lines_now(config)?;
     Ok(lines.into_iter().filter(|line| line.state != State::Running).map(|line| (line.task, line.state)).collect())
 }

@@ -11,11 +11,12 @@ use std::time::Instant;
 
 use crate::config::{Config, secrets};
 use crate::model::Verdict;
-use crate::robot::{Order, Seat, Stepper, Trouble};
-use crate::stepwise::{self, Watch, Watching};
-use crate::taskdir::{self, ScriptText, TaskFolder, TemplateText};
+use crate::robot::{BrowserPaths, Stepper, WalkError, WalkInput};
+use crate::stepwise::{self, StepObserver, StepProgress};
+use crate::tasks;
+use crate::tasks::{ScriptText, TaskFolder, TemplateText};
 
-use super::{Complaint, Done, exit, out, task_folder, task_name};
+use super::{CliError, VerbResult, exit, output, task_folder, task_name};
 
 /// Run a task's robot one step at a time, back and forth, and look at the page between two steps
 ///
@@ -46,65 +47,65 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
-    let failed = |error: &dyn std::fmt::Display| Complaint::new(exit::CONFIG, error.to_string());
+    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::CONFIG, error.to_string());
     let secrets = secrets_of(config, &folder)?;
-    let files = taskdir::read_items(&folder.dir, &folder.script)?;
-    let cookies = taskdir::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
-    let order = Order {
+    let files = tasks::read_items(&folder.dir, &folder.script)?;
+    let cookies = tasks::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
+    let order = WalkInput {
         task: &folder.task,
         script: &folder.script,
         secrets: &secrets,
         files: &files,
         cookies: cookies.as_deref(),
         deadline: Instant::now() + folder.task.limits.timeout.0,
-        seat: Seat { program: config.browser.as_deref(), scratch: None },
+        browser_paths: BrowserPaths { program: config.browser.as_deref(), scratch: None },
     };
     let template = folder.template.as_ref().map(TemplateText::text);
-    let watch = Watch::new(template.as_deref(), &folder.task.columns).map_err(|error| failed(&error))?;
+    let watch = StepProgress::new(template.as_deref(), &folder.task.columns).map_err(|error| failed(&error))?;
     let seen = Rc::new(RefCell::new(watch));
-    let mut observer = Watching(Rc::clone(&seen));
-    let stepper = Stepper::new(&order, &mut observer).map_err(complaint)?;
+    let mut observer = StepObserver(Rc::clone(&seen));
+    let stepper = Stepper::new(&order, &mut observer).map_err(cli_error)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Complaint::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
     let text = ScriptText::of(&folder);
-    let mut walk = Walk { walk: stepwise::Walk::new(stepper, seen), text, runtime };
+    let mut walk = TerminalWalk { walk: stepwise::SteppedWalk::new(stepper, seen), text, runtime };
     // The person counts from 1, and the step said is not done any more.
     let until = args.until.map(|until| until as usize - 1);
     if args.json {
-        while walk.stepper.done() < until.unwrap_or(usize::MAX) && walk.json() {}
+        while walk.stepper.steps_done() < until.unwrap_or(usize::MAX) && walk.json() {}
     } else {
         show::head(&walk, &name);
-        while walk.stepper.done() < until.unwrap_or(0) && walk.step() {}
+        while walk.stepper.steps_done() < until.unwrap_or(0) && walk.step() {}
         commands::listen(&mut walk)?;
     }
     if args.keep_session
         && let Some(json) = walk.stepper.cookies()
     {
-        taskdir::write_cookies(&folder.dir, &json).map_err(|error| failed(&error))?;
-        out::note("the session is kept for the next run");
+        tasks::write_cookies(&folder.dir, &json).map_err(|error| failed(&error))?;
+        output::note("the session is kept for the next run");
     }
-    match walk.trouble.take().filter(|_| args.json) {
-        Some(trouble) => Ok(exit::of(&Verdict::failed(trouble.cause, trouble.sentence))),
+    match walk.error.take().filter(|_| args.json) {
+        Some(trouble) => Ok(exit::code_of(&Verdict::failed(trouble.cause, trouble.sentence))),
         None => Ok(exit::DONE),
     }
 }
 
-fn complaint(trouble: Trouble) -> Complaint {
-    Complaint::new(exit::of(&Verdict::failed(trouble.cause, "")), trouble.sentence)
+fn cli_error(trouble: WalkError) -> CliError {
+    CliError::new(exit::code_of(&Verdict::failed(trouble.cause, "")), trouble.sentence)
 }
 
-fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, String>, Complaint> {
+fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, String>, CliError> {
     let mut found = BTreeMap::new();
     for name in secrets::names(&folder.task, &folder.script) {
-        let value = secrets::lookup(config, &name).map_err(|error| Complaint::new(exit::CONFIG, error.to_string()))?;
+        let value = secrets::lookup(config, &name).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
         let missing = || {
             let file = config.secrets.join(&name);
-            Complaint::new(
+            CliError::new(
                 exit::CONFIG,
                 format!("the secret `{name}` is not there: put it into {} (mode 0600)", file.display()),
             )
@@ -115,27 +116,27 @@ fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, S
 }
 
 /// The walk, and what the terminal needs for it.
-struct Walk<'a> {
-    walk: stepwise::Walk<'a>,
+struct TerminalWalk<'a> {
+    walk: stepwise::SteppedWalk<'a>,
     text: ScriptText,
     runtime: tokio::runtime::Runtime,
 }
 
-impl<'a> Deref for Walk<'a> {
-    type Target = stepwise::Walk<'a>;
+impl<'a> Deref for TerminalWalk<'a> {
+    type Target = stepwise::SteppedWalk<'a>;
 
     fn deref(&self) -> &Self::Target {
         &self.walk
     }
 }
 
-impl DerefMut for Walk<'_> {
+impl DerefMut for TerminalWalk<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.walk
     }
 }
 
-impl Walk<'_> {
+impl TerminalWalk<'_> {
     /// Does the next step; false when there is none or it failed.
     fn advance(&mut self) -> bool {
         self.runtime.block_on(self.walk.advance())
@@ -143,24 +144,24 @@ impl Walk<'_> {
 
     /// Does the next step and shows what it did.
     fn step(&mut self) -> bool {
-        let index = self.stepper.done();
+        let index = self.stepper.steps_done();
         let went_well = self.advance();
         if index < self.stepper.steps().len() {
             show::step(self, index);
         }
-        went_well && self.stepper.done() < self.stepper.steps().len()
+        went_well && self.stepper.steps_done() < self.stepper.steps().len()
     }
 
     /// The same as a line of JSON.
     fn json(&mut self) -> bool {
-        let index = self.stepper.done();
+        let index = self.stepper.steps_done();
         let went_well = self.advance();
         if index < self.stepper.steps().len() {
-            let mut step = self.as_json(index);
+            let mut step = self.step_json(index);
             step["source"] = self.source(index).into();
-            out::json(&step);
+            output::json(&step);
         }
-        went_well && self.stepper.done() < self.stepper.steps().len()
+        went_well && self.stepper.steps_done() < self.stepper.steps().len()
     }
 
     /// The step as it stands in robot.toml.

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::extract::{self, Shape};
-use crate::induce::template::{Template, TemplateError};
+use crate::extract::{self, ColumnTransform};
+use crate::learn::template::{Template, TemplateError};
 use crate::model::{Table, TaskName};
 use crate::page::{Tree, charset};
-use crate::taskdir::{self, Problem, Sample, Shelf, TEMPLATE_FILE, TaskFolder};
+use crate::tasks;
+use crate::tasks::{Problem, Sample, TEMPLATE_FILE, TaskFolder, TaskRegistry};
 
-use self::compare::{Difference, compare};
-use super::{Complaint, Done, exit, out, task_name};
+use self::compare::{TableDifference, compare};
+use super::{CliError, VerbResult, exit, output, task_name};
 
 /// Read the pages that templates were learned from again, offline, and compare the rows with those expected
 ///
@@ -47,10 +48,10 @@ pub struct Args {
 
 /// What came of a task's samples.
 #[derive(Serialize)]
-struct Tested {
+struct TaskTestReport {
     task: TaskName,
     same: bool,
-    samples: Vec<Compared>,
+    samples: Vec<SampleReport>,
     /// Why there is nothing to compare, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -60,7 +61,7 @@ struct Tested {
 }
 
 #[derive(Serialize)]
-struct Compared {
+struct SampleReport {
     sample: u32,
     same: bool,
     similarity: f64,
@@ -69,7 +70,7 @@ struct Compared {
     rows: usize,
     expected_rows: usize,
     #[serde(flatten)]
-    difference: Difference,
+    difference: TableDifference,
     /// The rows of now are the expected ones from now on.
     updated: bool,
     /// Why not all rows of the page can be read.
@@ -77,25 +78,25 @@ struct Compared {
     limit: Option<String>,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let mut tested = Vec::new();
     for (name, folder) in folders(config, only.as_ref())? {
         let one = test(&name, folder, args.update)?;
         if !args.json {
-            out::say(show::text(&one, args.all));
+            output::say(show::text(&one, args.all));
         }
         tested.push(one);
     }
     if args.json {
-        out::json(&serde_json::json!({ "same": tested.iter().all(|it| it.same), "tasks": tested }));
+        output::json(&serde_json::json!({ "same": tested.iter().all(|it| it.same), "tasks": tested }));
     } else if tested.is_empty() {
-        out::say(format!("no tasks in {}", config.tasks.display()));
+        output::say(format!("no tasks in {}", config.tasks.display()));
     }
     Ok(code(&tested))
 }
 
-fn code(tested: &[Tested]) -> u8 {
+fn code(tested: &[TaskTestReport]) -> u8 {
     let samples = || tested.iter().flat_map(|it| &it.samples);
     if tested.iter().any(|it| it.problem.is_some()) {
         exit::CONFIG
@@ -108,19 +109,19 @@ fn code(tested: &[Tested]) -> u8 {
     }
 }
 
-type Read = Result<Arc<TaskFolder>, Problem>;
+type ReadFolder = Result<Arc<TaskFolder>, Problem>;
 
-fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Read)>, Complaint> {
+fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, ReadFolder)>, CliError> {
     if let Some(name) = only {
         let dir = config.tasks.join(name.as_str());
         if !dir.is_dir() {
-            return Err(Complaint::new(exit::USAGE, super::no_such_task(config, name)));
+            return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
         }
-        return Ok(vec![(name.clone(), taskdir::read(&dir).map(Arc::new))]);
+        return Ok(vec![(name.clone(), tasks::read(&dir).map(Arc::new))]);
     }
-    let mut shelf = Shelf::new(config.tasks.clone());
+    let mut shelf = TaskRegistry::new(config.tasks.clone());
     shelf.rescan();
-    if let Some(trouble) = shelf.trouble() {
+    if let Some(trouble) = shelf.scan_problem() {
         return Err(trouble.clone().into());
     }
     let known = shelf.iter().filter_map(|(name, entry)| {
@@ -130,12 +131,12 @@ fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Re
     Ok(known.collect())
 }
 
-fn test(name: &TaskName, folder: Read, update: bool) -> Result<Tested, Complaint> {
-    let mut tested = Tested { task: name.clone(), same: true, samples: Vec::new(), note: None, problem: None };
+fn test(name: &TaskName, folder: ReadFolder, update: bool) -> Result<TaskTestReport, CliError> {
+    let mut tested = TaskTestReport { task: name.clone(), same: true, samples: Vec::new(), note: None, problem: None };
     let read = folder.and_then(|folder| Ok((template_and_samples(&folder)?, folder)));
     let ((template, samples), folder) = match read {
         Ok(read) => read,
-        Err(problem) => return Ok(Tested { same: false, problem: Some(problem.to_string()), ..tested }),
+        Err(problem) => return Ok(TaskTestReport { same: false, problem: Some(problem.to_string()), ..tested }),
     };
     tested.note = match (&template, &samples[..]) {
         (None, _) => Some(format!("nothing was learned yet; pieme run {name}, then pieme label {name}")),
@@ -153,23 +154,24 @@ fn test(name: &TaskName, folder: Read, update: bool) -> Result<Tested, Complaint
 fn template_and_samples(folder: &TaskFolder) -> Result<(Option<Template>, Vec<Sample>), Problem> {
     let unsound = |error: TemplateError| Problem::new(&folder.dir.join(TEMPLATE_FILE), error.to_string());
     let template = folder.template.as_ref().map(|text| Template::from_json(&text.text())).transpose();
-    Ok((template.map_err(unsound)?, taskdir::read_samples(&folder.dir)?))
+    Ok((template.map_err(unsound)?, tasks::read_samples(&folder.dir)?))
 }
 
 /// Reads a sample as a run would read its page.
-fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<Compared, Complaint> {
+fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<SampleReport, CliError> {
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = Tree::parse(&charset::decode(&sample.body, charset).text);
     let extraction = extract::records(template, &page);
-    let shape = Shape::new(&folder.task.columns).map_err(|error| Complaint::new(exit::CONFIG, error.to_string()))?;
+    let shape =
+        ColumnTransform::new(&folder.task.columns).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
     let mut found = shape.apply(extraction.table);
     found.rows.retain(|row| row.cells.iter().any(Option::is_some));
     let difference = compare(&sample.expected, &found);
     let (similarity, wanted) = (extraction.similarity, folder.task.expect.similarity);
-    let cut = page.cut.map(|cut| cut.sentence(&format!("sample {}", sample.index), sample.body.len()));
+    let cut = page.limit.map(|cut| cut.sentence(&format!("sample {}", sample.index), sample.body.len()));
     let limit = cut.or(extraction.limit.map(|limit| limit.to_string()));
     let same = difference.is_none() && similarity >= wanted && limit.is_none();
-    let mut compared = Compared {
+    let mut compared = SampleReport {
         sample: sample.index,
         same,
         similarity,
@@ -187,13 +189,13 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
         && similarity >= wanted
         && !found.rows.is_empty()
     {
-        expect(&folder.dir, sample, &found)?;
+        update_expected(&folder.dir, sample, &found)?;
         compared.updated = true;
     }
     Ok(compared)
 }
 
-fn expect(dir: &Path, sample: &Sample, found: &Table) -> Result<(), Complaint> {
-    let written = taskdir::write_sample(dir, sample.index, &sample.body, found);
-    written.map_err(|error| Complaint::new(exit::FAILED, format!("the sample was not updated: {error}")))
+fn update_expected(dir: &Path, sample: &Sample, found: &Table) -> Result<(), CliError> {
+    let written = tasks::write_sample(dir, sample.index, &sample.body, found);
+    written.map_err(|error| CliError::new(exit::FAILED, format!("the sample was not updated: {error}")))
 }

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::taskdir::{self, Problem, Shelf};
+use crate::tasks;
+use crate::tasks::{Problem, TaskRegistry};
 
-use super::rights::DaemonUser;
-use super::{Complaint, Done, exit, out, task_name};
+use super::permissions::DaemonUser;
+use super::{CliError, VerbResult, exit, output, task_name};
 
 /// Check task folders: every mistake with file, line and a hint
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Finding {
+struct FolderFinding {
     task: String,
     ok: bool,
     /// The first mistake, under keys of its own.
@@ -31,18 +32,18 @@ struct Finding {
     notes: Vec<String>,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
-    let mut shelf = Shelf::new(config.tasks.clone()).with_channels(config.channels());
+    let mut shelf = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     shelf.rescan();
     let daemon = DaemonUser::of(config);
-    let findings: Vec<Finding> = shelf
+    let findings: Vec<FolderFinding> = shelf
         .iter()
         .filter(|(name, _)| only.as_ref().is_none_or(|only| *name == only))
         .map(|(name, entry)| {
-            let mut problems = entry.problem.clone().map(Problem::each).unwrap_or_default();
+            let mut problems = entry.problem.clone().map(Problem::into_all).unwrap_or_default();
             let folder = config.tasks.join(name.as_str());
-            problems.extend(taskdir::check_labels(&folder));
+            problems.extend(tasks::check_labels(&folder));
             problems.extend(daemon.iter().flat_map(|it| it.problems(&folder)));
             let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();
             finding(name.to_string(), problems, notes)
@@ -50,40 +51,40 @@ pub fn run(config: &Config, args: Args) -> Done {
         .chain(shelf.strays().iter().filter(|_| only.is_none()).map(refused))
         .collect();
     if let (Some(name), true) = (&only, findings.is_empty()) {
-        return Err(Complaint::new(exit::USAGE, super::no_such_task(config, name)));
+        return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
     }
     let sound = findings.iter().all(|finding| finding.ok);
     if args.json {
-        out::json(&serde_json::json!({ "ok": sound, "tasks": findings }));
+        output::json(&serde_json::json!({ "ok": sound, "tasks": findings }));
     } else {
         findings.iter().for_each(print);
         if findings.is_empty() {
-            out::say(format!("no tasks in {}", config.tasks.display()));
+            output::say(format!("no tasks in {}", config.tasks.display()));
         }
     }
     Ok(if sound { exit::DONE } else { exit::CONFIG })
 }
 
-fn finding(task: String, problems: Vec<Problem>, notes: Vec<String>) -> Finding {
-    Finding { task, ok: problems.is_empty(), first: problems.first().cloned(), problems, notes }
+fn finding(task: String, problems: Vec<Problem>, notes: Vec<String>) -> FolderFinding {
+    FolderFinding { task, ok: problems.is_empty(), first: problems.first().cloned(), problems, notes }
 }
 
-fn refused(problem: &Problem) -> Finding {
+fn refused(problem: &Problem) -> FolderFinding {
     let task = problem.file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     finding(task, vec![problem.clone()], Vec::new())
 }
 
-fn print(finding: &Finding) {
-    let task = out::cell(&finding.task, 80);
+fn print(finding: &FolderFinding) {
+    let task = output::cell(&finding.task, 80);
     match finding.problems.len() {
-        0 => out::say(format!("{task}: sound")),
-        1 => out::say(format!("{task}: not sound")),
-        many => out::say(format!("{task}: not sound, {many} mistakes")),
+        0 => output::say(format!("{task}: sound")),
+        1 => output::say(format!("{task}: not sound")),
+        many => output::say(format!("{task}: not sound, {many} mistakes")),
     }
     for problem in &finding.problems {
-        out::say(format!("{problem}\n"));
+        output::say(format!("{problem}\n"));
     }
     for note in &finding.notes {
-        out::say(format!("  note: {note}"));
+        output::say(format!("  note: {note}"));
     }
 }

@@ -9,18 +9,18 @@ use crate::config::Config;
 use crate::web::ADDRESS_FILE;
 use crate::web::password::{self, PasswordError};
 
-use super::{Complaint, Done, exit, out};
+use super::{CliError, VerbResult, exit, output};
 
 /// The dashboard: set its password
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: WebVerb,
 }
 
 #[derive(clap::Subcommand)]
-enum Verb {
-    Password(Password),
+enum WebVerb {
+    Password(SetPasswordArgs),
 }
 
 /// Set the dashboard's password; whoever is logged in is logged out
@@ -30,37 +30,37 @@ enum Verb {
   pieme web password < password.txt        the first line of a file
 
 Only what it is compared with (argon2id) is kept, in state/web-password with mode 0600. A running daemon takes the new one at once.")]
-struct Password {
+struct SetPasswordArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> Done {
+pub fn run(config: &Config, args: Args) -> VerbResult {
     match args.verb {
-        Verb::Password(args) => set(config, &args),
+        WebVerb::Password(args) => set(config, &args),
     }
 }
 
-fn set(config: &Config, args: &Password) -> Done {
-    let unread = |error: io::Error| Complaint::new(exit::USAGE, format!("no password could be read: {error}"));
+fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
+    let unread = |error: io::Error| CliError::new(exit::USAGE, format!("no password could be read: {error}"));
     let password = if io::stdin().is_terminal() {
         let password = ask("Password: ").map_err(unread)?;
         if password != ask("Once more: ").map_err(unread)? {
-            return Err(Complaint::new(exit::USAGE, "the two are not the same; nothing was changed"));
+            return Err(CliError::new(exit::USAGE, "the two are not the same; nothing was changed"));
         }
         password
     } else {
         line().map_err(unread)?
     };
     password::set(config, &password).map_err(|error| match error {
-        PasswordError::Length => Complaint::new(exit::USAGE, format!("{error}; nothing was changed")),
-        other => Complaint::new(exit::FAILED, format!("the password was not set: {other}")),
+        PasswordError::Length => CliError::new(exit::USAGE, format!("{error}; nothing was changed")),
+        other => CliError::new(exit::FAILED, format!("the password was not set: {other}")),
     })?;
     if args.json {
-        out::json(&json!({ "file": config.web.password, "web": config.web.at }));
+        output::json(&json!({ "file": config.web.password, "web": config.web.at }));
     } else {
-        out::say(format!("The password is set. The dashboard is at {} while the daemon runs.", address(config)));
+        output::say(format!("The password is set. The dashboard is at {} while the daemon runs.", address(config)));
     }
     Ok(exit::DONE)
 }

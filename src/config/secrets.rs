@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::Config;
 use crate::model::{Script, Task};
-use crate::taskdir::FileError;
-use crate::taskdir::folder::Folder;
+use crate::tasks::FileError;
+use crate::tasks::folder::Folder;
 
 /// A key file is some 4 kB; a secret beyond this is a mistake.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -53,7 +53,7 @@ impl SecretError {
 }
 
 /// All of these secrets, or the first that cannot be had.
-pub fn gather(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, SecretError> {
+pub fn lookup_all(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, SecretError> {
     let missing = |name: &String| SecretError::Missing { name: name.clone(), file: config.secrets.join(name) };
     let found = |name: &String| Ok((name.clone(), lookup(config, name)?.ok_or_else(|| missing(name))?));
     names.iter().map(found).collect()
@@ -78,7 +78,7 @@ pub fn changed_at(config: &Config, names: &BTreeSet<String>) -> Option<SystemTim
 
 /// The names of all secrets that a run needs: those in its script, wherever they stand, and those in its proxy's address.
 pub fn names(task: &Task, script: &Script) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = task.fetch.proxy.iter().flat_map(|proxy| in_text(proxy)).collect();
+    let mut names: BTreeSet<String> = task.fetch.proxy.iter().flat_map(|proxy| names_in_text(proxy)).collect();
     // As JSON, so that a new step or a new key cannot be forgotten here.
     if let Ok(value) = serde_json::to_value(script) {
         collect(&value, &mut names);
@@ -88,7 +88,7 @@ pub fn names(task: &Task, script: &Script) -> BTreeSet<String> {
 
 fn collect(value: &Value, names: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) => names.extend(in_text(text)),
+        Value::String(text) => names.extend(names_in_text(text)),
         Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
         Value::Object(map) => map.values().for_each(|item| collect(item, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -96,7 +96,7 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
 }
 
 /// The names in `${secret:NAME}`s of a text.
-pub(super) fn in_text(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn names_in_text(text: &str) -> impl Iterator<Item = String> {
     text.split("${secret:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned())
 }
 

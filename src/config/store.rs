@@ -46,7 +46,7 @@ pub fn read(text: &str, folder: &Path, secrets: &Path) -> Result<StoreAddress, S
 
 fn postgres(text: &str, folder: &Path) -> Result<PostgresAddress, StoreTextError> {
     let mut filled = text.to_owned();
-    for name in secrets::in_text(text) {
+    for name in secrets::names_in_text(text) {
         let missing = || SecretError::Missing { name: name.clone(), file: folder.join(&name) };
         let value = secrets::lookup_at(folder, &name)?.ok_or_else(missing)?;
         let value = percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);

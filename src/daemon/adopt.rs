@@ -12,11 +12,11 @@ const RUNTIME_DIRECTORY: &str = "RUNTIME_DIRECTORY";
 const REQUEST: &str = "adopt";
 
 /// Asks once more each time the folder is seen; without the unit nobody is asked.
-pub fn ask_for(folder: &Path) {
-    ask(folder, env::var_os(RUNTIME_DIRECTORY).as_deref());
+pub fn request_adoption(folder: &Path) {
+    write_request(folder, env::var_os(RUNTIME_DIRECTORY).as_deref());
 }
 
-fn ask(folder: &Path, runtime: Option<&OsStr>) {
+fn write_request(folder: &Path, runtime: Option<&OsStr>) {
     let needed = AccessFlags::R_OK | AccessFlags::W_OK | AccessFlags::X_OK;
     let is_closed = |it: &PathBuf| it.exists() && access(it, needed).is_err();
     let (Some(runtime), true) = (runtime, [folder.to_owned(), folder.join(".state")].iter().any(is_closed)) else {
@@ -37,11 +37,11 @@ mod tests {
     fn only_a_folder_that_we_cannot_write_is_asked_for() {
         let (tasks, runtime) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let request = runtime.path().join(REQUEST);
-        ask(tasks.path(), Some(runtime.path().as_os_str()));
+        write_request(tasks.path(), Some(runtime.path().as_os_str()));
         assert!(!request.exists(), "it is ours");
         fs::set_permissions(tasks.path(), fs::Permissions::from_mode(0o500)).expect("our own folder");
-        ask(tasks.path(), None);
-        ask(tasks.path(), Some(runtime.path().as_os_str()));
+        write_request(tasks.path(), None);
+        write_request(tasks.path(), Some(runtime.path().as_os_str()));
         // Root may write everywhere.
         assert_eq!(request.exists(), !nix::unistd::geteuid().is_root());
     }

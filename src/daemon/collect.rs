@@ -8,38 +8,39 @@ use chrono::Utc;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::model::{Failure, RunId, TaskName, TraceLine, Verdict};
+use crate::protocol;
+use crate::protocol::{FrameError, MAX_MESSAGES, Message};
 use crate::store::StoreError;
-use crate::wire::{self, MAX_MESSAGES, Message, WireError};
 
-use super::desk::Desk;
-use super::keeper::Keeper;
-use super::progress::Entry;
+use super::child::requests::ChildRequests;
+use super::progress::ProgressEntry;
+use super::store_handle::StoreHandle;
 
 /// How much of a child's stderr is remembered: enough for a panic message.
-const STDERR_KEPT: usize = 8 << 10;
+const MAX_STDERR_BYTES: usize = 8 << 10;
 /// Trace lines of one run that are kept; a robot in a loop writes no more.
 const MAX_TRACE_LINES: usize = 10_000;
 /// A transaction of its own for each line cost more than fetching the page; but `pieme log` follows a run that hangs.
 const TRACE_BATCH: usize = 200;
 const TRACE_DELAY: Duration = Duration::from_millis(250);
-/// The same by size: a site that writes long titles fills no disk (safety.md input 36).
+/// The same by size: a site that writes long titles fills no disk (docs/design/safety.md 6.36).
 const MAX_TRACE_BYTES: usize = 1 << 20;
 
 /// What came out of a child's pipe.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct RunReport {
     /// Absent when the child ended without its last message.
     pub verdict: Option<Verdict>,
     pub cookies: Option<String>,
     pub template: Option<String>,
     pub details: Option<String>,
-    pub trouble: Option<CollectError>,
+    pub error: Option<CollectError>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     #[error("the run's process broke the protocol: {0}")]
-    Wire(#[from] WireError),
+    Wire(#[from] FrameError),
     #[error("the run's process sent more than {MAX_MESSAGES} messages")]
     Flood,
     #[error("{0}")]
@@ -57,69 +58,69 @@ impl CollectError {
 }
 
 /// Who listens in while the run goes: a person at a terminal.
-pub type Listener = UnboundedSender<TraceLine>;
+pub type TraceListener = UnboundedSender<TraceLine>;
 
 pub struct Collector {
-    pub keeper: Keeper,
+    pub store: StoreHandle,
     pub run: RunId,
     pub task: TaskName,
     pub key: Vec<String>,
-    pub listener: Option<Listener>,
-    pub desk: Desk,
-    pub progress: Entry,
+    pub listener: Option<TraceListener>,
+    pub requests: ChildRequests,
+    pub progress: ProgressEntry,
 }
 
 impl Collector {
     /// Blocks until the child closes its pipe; never fails, but says what went wrong.
-    pub fn collect(mut self, mut pipe: ChildStdout) -> Report {
-        let mut report = Report::default();
+    pub fn collect(mut self, mut pipe: ChildStdout) -> RunReport {
+        let mut report = RunReport::default();
         if let Err(error) = self.read_all(&mut pipe, &mut report) {
-            report.trouble = Some(error);
+            report.error = Some(error);
         }
-        self.desk.close();
+        self.requests.save();
         report
     }
 
-    fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut Report) -> Result<(), CollectError> {
-        let mut trace = Trace::default();
+    fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut RunReport) -> Result<(), CollectError> {
+        let mut trace = TraceBuffer::default();
         let read = self.read_messages(pipe, report, &mut trace);
         // Whatever went wrong, the trace says how far it came.
-        self.keep_trace(&mut trace)?;
+        self.flush_trace(&mut trace)?;
         read
     }
 
     fn read_messages(
         &mut self,
         pipe: &mut ChildStdout,
-        report: &mut Report,
-        trace: &mut Trace,
+        report: &mut RunReport,
+        trace: &mut TraceBuffer,
     ) -> Result<(), CollectError> {
         for _ in 0..MAX_MESSAGES {
-            let Some((message, raw)) = wire::read::<Message>(pipe)? else { return Ok(()) };
+            let Some((message, raw)) = protocol::read::<Message>(pipe)? else { return Ok(()) };
             match message {
-                Message::Trace(line) => self.trace(line, trace)?,
+                Message::Trace(line) => self.buffer_line(line, trace)?,
                 Message::Page { index, meta } => {
                     let run = self.run;
-                    self.keeper.ask_blocking(move |store| store.keep_page(run, index, &meta, &raw))?;
+                    self.store.call_blocking(move |store| store.store_page(run, index, &meta, &raw))?;
                 }
                 Message::Rows { columns, values, rows } => {
                     let (run, task, key) = (self.run, self.task.clone(), self.key.clone());
-                    self.keeper.ask_blocking(move |store| {
+                    self.store.call_blocking(move |store| {
                         store.stage_values(run, &task, (&columns, &values), &key, &rows, Utc::now())
                     })?;
                 }
-                Message::SoFar { pages, rows } => self.progress.so_far(pages, rows),
+                Message::Progress { pages, rows } => self.progress.set_counts(pages, rows),
                 Message::Cookies { json } => report.cookies = Some(json),
                 Message::Learned { template } => report.template = Some(template),
                 Message::LearnedDetails { template } => report.details = Some(template),
-                Message::Turn { host, delay_ms } => self.desk.turn(&host, delay_ms),
-                Message::Over { pause_ms } => self.desk.over(pause_ms, Utc::now()),
-                Message::Keep(page) => self.desk.keep(page, &raw, Utc::now()),
-                Message::Body { url } => self.desk.body(&url, Utc::now()),
-                Message::Connect { question, host, port } => self.desk.broker.connect(question, host, port),
-                Message::Robots(robots) => self.desk.robots(robots),
+                Message::Turn { host, delay_ms } => self.requests.request_turn(&host, delay_ms),
+                Message::TurnFinished { pause_ms } => self.requests.release_turn(pause_ms, Utc::now()),
+                Message::CachePage(page) => self.requests.keep_page(page, &raw, Utc::now()),
+                Message::Body { url } => self.requests.send_cached_body(&url, Utc::now()),
+                Message::Connect { question, host, port } => self.requests.connector.connect(question, host, port),
+                Message::Robots(robots) => self.requests.keep_robots(robots),
                 // Nobody has asked a run for that.
-                Message::Mended(_) | Message::Stepped(_) | Message::Studied { .. } => {}
+                Message::Repaired(_) | Message::StepState(_) | Message::Inspected { .. } => {}
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
                     return Ok(());
@@ -129,43 +130,43 @@ impl Collector {
         Err(CollectError::Flood)
     }
 
-    fn trace(&self, line: TraceLine, trace: &mut Trace) -> Result<(), StoreError> {
+    fn buffer_line(&self, line: TraceLine, trace: &mut TraceBuffer) -> Result<(), StoreError> {
         tracing::debug!(run = %self.run, task = %self.task, step = line.step, "{}: {}", line.verb, line.text);
-        self.progress.step(&line.verb);
-        if !trace.budget.takes(&line) {
+        self.progress.set_step(&line.verb);
+        if !trace.budget.admit(&line) {
             return Ok(());
         }
         if let Some(listener) = &self.listener {
             // A listener who left does not stop the run.
             let _ = listener.send(line.clone());
         }
-        trace.waiting.push(line);
-        if trace.waiting.len() >= TRACE_BATCH || trace.kept_at.elapsed() >= TRACE_DELAY {
-            self.keep_trace(trace)?;
+        trace.unsaved.push(line);
+        if trace.unsaved.len() >= TRACE_BATCH || trace.saved_at.elapsed() >= TRACE_DELAY {
+            self.flush_trace(trace)?;
         }
         Ok(())
     }
 
-    fn keep_trace(&self, trace: &mut Trace) -> Result<(), StoreError> {
-        trace.kept_at = Instant::now();
-        if trace.waiting.is_empty() {
+    fn flush_trace(&self, trace: &mut TraceBuffer) -> Result<(), StoreError> {
+        trace.saved_at = Instant::now();
+        if trace.unsaved.is_empty() {
             return Ok(());
         }
-        let (run, lines) = (self.run, std::mem::take(&mut trace.waiting));
-        self.keeper.ask_blocking(move |store| store.trace(run, &lines))
+        let (run, lines) = (self.run, std::mem::take(&mut trace.unsaved));
+        self.store.call_blocking(move |store| store.append_trace(run, &lines))
     }
 }
 
 /// Lines that wait for the store, which takes many as cheaply as one.
-struct Trace {
+struct TraceBuffer {
     budget: TraceBudget,
-    waiting: Vec<TraceLine>,
-    kept_at: Instant,
+    unsaved: Vec<TraceLine>,
+    saved_at: Instant,
 }
 
-impl Default for Trace {
-    fn default() -> Trace {
-        Trace { budget: TraceBudget::default(), waiting: Vec::new(), kept_at: Instant::now() }
+impl Default for TraceBuffer {
+    fn default() -> TraceBuffer {
+        TraceBuffer { budget: TraceBudget::default(), unsaved: Vec::new(), saved_at: Instant::now() }
     }
 }
 
@@ -177,7 +178,7 @@ struct TraceBudget {
 }
 
 impl TraceBudget {
-    fn takes(&mut self, line: &TraceLine) -> bool {
+    fn admit(&mut self, line: &TraceLine) -> bool {
         self.lines += 1;
         self.bytes += line.text.len() + line.verb.len();
         self.lines <= MAX_TRACE_LINES && self.bytes <= MAX_TRACE_BYTES
@@ -185,7 +186,7 @@ impl TraceBudget {
 }
 
 /// The last words of a child, control characters made visible.
-pub fn last_words(mut pipe: ChildStderr) -> String {
+pub fn stderr_tail(mut pipe: ChildStderr) -> String {
     let mut kept: Vec<u8> = Vec::new();
     let mut chunk = [0; 4096];
     while let Ok(n) = pipe.read(&mut chunk) {
@@ -193,8 +194,8 @@ pub fn last_words(mut pipe: ChildStderr) -> String {
             break;
         }
         kept.extend_from_slice(&chunk[..n]);
-        if kept.len() > 2 * STDERR_KEPT {
-            kept.drain(..kept.len() - STDERR_KEPT);
+        if kept.len() > 2 * MAX_STDERR_BYTES {
+            kept.drain(..kept.len() - MAX_STDERR_BYTES);
         }
     }
     String::from_utf8_lossy(&kept)
@@ -212,7 +213,7 @@ mod tests {
         let line = |len: usize| TraceLine { at: Utc::now(), step: 1, verb: String::new(), text: "x".repeat(len) };
         for (len, kept) in [(1 << 10, 1 << 10), (1, MAX_TRACE_LINES)] {
             let mut budget = TraceBudget::default();
-            assert_eq!((0..20_000).filter(|_| budget.takes(&line(len))).count(), kept, "lines of {len} bytes");
+            assert_eq!((0..20_000).filter(|_| budget.admit(&line(len))).count(), kept, "lines of {len} bytes");
         }
     }
 }

@@ -17,10 +17,10 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use crate::model::shortage;
 
 /// A connection on which nothing was answered for so long is slow, or forgotten; who needs it opens another.
-const LONGEST: Duration = Duration::from_secs(60);
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// Until a failed `accept` is tried again: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// All listeners of the daemon, and what is wrong with each.
 #[derive(Clone, Default)]
@@ -28,9 +28,9 @@ pub struct Listeners(Arc<Mutex<BTreeMap<&'static str, Option<String>>>>);
 
 impl Listeners {
     /// A listener that takes connections from now on; one of the same name before it is forgotten.
-    pub fn enter(&self, name: &'static str) -> Listening {
+    pub fn register(&self, name: &'static str) -> ListenerHealth {
         self.lock().insert(name, None);
-        Listening { listeners: self.clone(), name, is_failing: false }
+        ListenerHealth { listeners: self.clone(), name, is_failing: false }
     }
 
     /// Each by its name, with what is wrong with it.
@@ -45,19 +45,19 @@ impl Listeners {
 }
 
 /// One listener's entry among all. Dropped, it says that the listener has ended, which none does before the daemon.
-pub struct Listening {
+pub struct ListenerHealth {
     listeners: Listeners,
     name: &'static str,
     is_failing: bool,
 }
 
-impl Listening {
+impl ListenerHealth {
     /// Whether its place could be had; whoever tries again and again says so in the log.
-    pub fn is_open(&mut self, opened: Result<(), &io::Error>) {
+    pub fn report_open(&mut self, opened: Result<(), &io::Error>) {
         self.listeners.lock().insert(self.name, opened.err().map(shortage::in_words));
     }
 
-    fn failed(&mut self, error: &io::Error) {
+    fn report_failure(&mut self, error: &io::Error) {
         let why = shortage::in_words(error);
         if !self.is_failing {
             tracing::error!("accept failed at the {} listener: {why}; tried again until it works", self.name);
@@ -66,7 +66,7 @@ impl Listening {
         self.listeners.lock().insert(self.name, Some(why));
     }
 
-    fn works(&mut self) {
+    fn report_recovery(&mut self) {
         if self.is_failing {
             tracing::info!("the {} listener takes connections again", self.name);
             self.is_failing = false;
@@ -75,7 +75,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenerHealth {
     fn drop(&mut self) {
         self.listeners.lock().insert(self.name, Some("it has ended; restart the daemon".to_owned()));
     }
@@ -86,20 +86,20 @@ pub trait Socket: Send + Sync + 'static {
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
     type Addr: Send;
 
-    fn take(&self) -> impl Future<Output = io::Result<(Self::Io, Self::Addr)>> + Send;
+    fn accept_connection(&self) -> impl Future<Output = io::Result<(Self::Io, Self::Addr)>> + Send;
 
-    fn address(&self) -> io::Result<Self::Addr>;
+    fn local_address(&self) -> io::Result<Self::Addr>;
 }
 
 impl Socket for TcpListener {
     type Io = TcpStream;
     type Addr = std::net::SocketAddr;
 
-    async fn take(&self) -> io::Result<(TcpStream, Self::Addr)> {
+    async fn accept_connection(&self) -> io::Result<(TcpStream, Self::Addr)> {
         self.accept().await
     }
 
-    fn address(&self) -> io::Result<Self::Addr> {
+    fn local_address(&self) -> io::Result<Self::Addr> {
         self.local_addr()
     }
 }
@@ -108,113 +108,113 @@ impl Socket for UnixListener {
     type Io = UnixStream;
     type Addr = tokio::net::unix::SocketAddr;
 
-    async fn take(&self) -> io::Result<(UnixStream, Self::Addr)> {
+    async fn accept_connection(&self) -> io::Result<(UnixStream, Self::Addr)> {
         self.accept().await
     }
 
-    fn address(&self) -> io::Result<Self::Addr> {
+    fn local_address(&self) -> io::Result<Self::Addr> {
         self.local_addr()
     }
 }
 
 /// Takes a connection only when there is room for it; whoever comes later waits.
-pub struct Few<L> {
+pub struct LimitedListener<L> {
     listener: L,
-    listening: Listening,
-    room: Arc<Semaphore>,
+    health: ListenerHealth,
+    permits: Arc<Semaphore>,
 }
 
-impl<L: Socket> Few<L> {
-    pub fn new(listener: L, most: usize, listening: Listening) -> Few<L> {
-        Few { listener, listening, room: Arc::new(Semaphore::new(most)) }
+impl<L: Socket> LimitedListener<L> {
+    pub fn new(listener: L, most: usize, listening: ListenerHealth) -> LimitedListener<L> {
+        LimitedListener { listener, health: listening, permits: Arc::new(Semaphore::new(most)) }
     }
 
     /// The next connection, and the room that it takes until that is dropped.
-    pub async fn next(&mut self) -> (L::Io, L::Addr, OwnedSemaphorePermit) {
-        let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
+    pub async fn next_connection(&mut self) -> (L::Io, L::Addr, OwnedSemaphorePermit) {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the room is never closed");
         let mut pause = FIRST_PAUSE;
         loop {
-            let taken = match self.listening.is_failing {
-                false => self.listener.take().await,
-                true => match timeout(pause, self.listener.take()).await {
+            let taken = match self.health.is_failing {
+                false => self.listener.accept_connection().await,
+                true => match timeout(pause, self.listener.accept_connection()).await {
                     Ok(taken) => taken,
                     // Nobody comes, and nothing fails: without a descriptor it would.
                     Err(_) => {
-                        self.listening.works();
+                        self.health.report_recovery();
                         continue;
                     }
                 },
             };
             match taken {
                 Ok((stream, address)) => {
-                    self.listening.works();
+                    self.health.report_recovery();
                     return (stream, address, permit);
                 }
                 // It was the other side's, and is gone.
-                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) if is_peer_error(&error) => {}
                 Err(error) => {
-                    self.listening.failed(&error);
+                    self.health.report_failure(&error);
                     sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(MAX_PAUSE);
                 }
             }
         }
     }
 }
 
-fn is_of_the_peer(error: &io::Error) -> bool {
+fn is_peer_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-impl<L: Socket> axum::serve::Listener for Few<L> {
-    type Io = Brief<L::Io>;
+impl<L: Socket> axum::serve::Listener for LimitedListener<L> {
+    type Io = IdleTimeout<L::Io>;
     type Addr = L::Addr;
 
-    async fn accept(&mut self) -> (Brief<L::Io>, L::Addr) {
-        let (stream, address, permit) = self.next().await;
-        (Brief { stream, until: Box::pin(sleep(LONGEST)), _permit: permit }, address)
+    async fn accept(&mut self) -> (IdleTimeout<L::Io>, L::Addr) {
+        let (stream, address, permit) = self.next_connection().await;
+        (IdleTimeout { stream, deadline: Box::pin(sleep(IDLE_LIMIT)), _permit: permit }, address)
     }
 
     fn local_addr(&self) -> io::Result<L::Addr> {
-        self.listener.address()
+        self.listener.local_address()
     }
 }
 
 /// A connection that ends when it has not been answered on for a while, however much the other side sends.
-pub struct Brief<S> {
+pub struct IdleTimeout<S> {
     stream: S,
-    until: Pin<Box<Sleep>>,
+    deadline: Pin<Box<Sleep>>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl<S> Brief<S> {
-    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
-        self.until.as_mut().poll(context).is_ready()
+impl<S> IdleTimeout<S> {
+    fn is_expired(&mut self, context: &mut Context<'_>) -> bool {
+        self.deadline.as_mut().poll(context).is_ready()
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Brief<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.is_over(context) {
+        if self.is_expired(context) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Brief<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.is_over(context) {
+        if self.is_expired(context) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         if matches!(written, Poll::Ready(Ok(1..))) {
-            self.until.as_mut().reset(Instant::now() + LONGEST);
+            self.deadline.as_mut().reset(Instant::now() + IDLE_LIMIT);
         }
         written
     }
@@ -233,24 +233,24 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    fn brief(until: Duration) -> (Brief<tokio::io::DuplexStream>, tokio::io::DuplexStream) {
+    fn brief(until: Duration) -> (IdleTimeout<tokio::io::DuplexStream>, tokio::io::DuplexStream) {
         let (stream, other) = duplex(64);
         let room = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("there is room");
-        (Brief { stream, until: Box::pin(sleep(until)), _permit: room }, other)
+        (IdleTimeout { stream, deadline: Box::pin(sleep(until)), _permit: room }, other)
     }
 
     #[tokio::test]
     async fn who_only_sends_is_cut_off_and_who_is_answered_is_not() {
-        let (mut ours, mut theirs) = brief(LONGEST / 2);
-        let ends = ours.until.deadline();
+        let (mut ours, mut theirs) = brief(IDLE_LIMIT / 2);
+        let ends = ours.deadline.deadline();
         let mut buffer = [0; 4];
         theirs.write_all(b"slow").await.expect("some bytes");
         ours.read_exact(&mut buffer).await.expect("they are read");
-        assert_eq!(ours.until.deadline(), ends, "to be sent something is no reason to go on");
+        assert_eq!(ours.deadline.deadline(), ends, "to be sent something is no reason to go on");
         ours.write_all(b"x").await.expect("an answer");
-        assert!(ours.until.deadline() > ends);
+        assert!(ours.deadline.deadline() > ends);
         let (mut ours, mut theirs) = brief(Duration::ZERO);
-        ours.until.as_mut().await;
+        ours.deadline.as_mut().await;
         theirs.write_all(b"late").await.expect("some bytes");
         assert_eq!(ours.read_exact(&mut buffer).await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
         assert_eq!(ours.write_all(b"x").await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
@@ -263,7 +263,7 @@ mod tests {
         type Io = tokio::io::DuplexStream;
         type Addr = ();
 
-        async fn take(&self) -> io::Result<(Self::Io, ())> {
+        async fn accept_connection(&self) -> io::Result<(Self::Io, ())> {
             let left = {
                 let mut left = self.0.lock().expect("nobody panics");
                 *left = left.saturating_sub(1);
@@ -275,7 +275,7 @@ mod tests {
             }
         }
 
-        fn address(&self) -> io::Result<()> {
+        fn local_address(&self) -> io::Result<()> {
             Ok(())
         }
     }
@@ -283,9 +283,9 @@ mod tests {
     #[tokio::test]
     async fn a_listener_without_descriptors_is_noticed_until_it_has_some_and_when_it_ends() {
         let listeners = Listeners::default();
-        let mut few = Few::new(Short(Mutex::new(4)), 1, listeners.enter("control"));
+        let mut few = LimitedListener::new(Short(Mutex::new(4)), 1, listeners.register("control"));
         assert_eq!(listeners.all(), [("control", None)]);
-        let going = tokio::spawn(async move { few.next().await });
+        let going = tokio::spawn(async move { few.next_connection().await });
         while listeners.all()[0].1.is_none() {
             tokio::task::yield_now().await;
         }

@@ -15,32 +15,32 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::model::{RunId, TaskName, TraceLine, Verdict};
-use crate::store::{Collected, Resort, StoreError, TaskRow};
+use crate::store::{GcCounts, ReviewAction, StoreError, TaskRow};
 
 use super::Event;
-use super::connections::{Few, Listening};
-use super::progress::{Board, Progress};
+use super::connections::{LimitedListener, ListenerHealth};
+use super::progress::{Progress, ProgressBoard};
 
 /// How long a daemon that starts may not listen yet.
-const NOT_YET: Duration = Duration::from_secs(5);
+const STARTUP_GRACE: Duration = Duration::from_secs(5);
 /// A daemon that has said nothing for so long must answer somebody else, or it is given up.
-const QUIET: Duration = Duration::from_secs(10);
+const MAX_SILENCE: Duration = Duration::from_secs(10);
 /// How far runs are is told beside the loop, whatever that is busy with.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request is one short line.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
 /// Clients at the same time, most of which wait for the end of a run; whoever comes later waits for room.
 pub const MOST_CONNECTIONS: usize = 256;
 /// Whoever connects knows what to ask for.
-pub const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that takes no more bytes for so long has stopped reading.
-const REPLY_PATIENCE: Duration = Duration::from_secs(60);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a client that has closed its own side is looked for.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const CLIENT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Request {
+pub enum ControlRequest {
     /// Run the task now; the answers go on until the run has ended.
     Run {
         task: TaskName,
@@ -55,7 +55,7 @@ pub enum Request {
     /// Accept, drop or bring back rows; the answer is the verdict of the run that this made, or that it is done.
     Resort {
         task: TaskName,
-        what: Resort,
+        what: ReviewAction,
     },
     /// How far the runs under way are.
     Progress,
@@ -71,14 +71,14 @@ pub enum Request {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Reply {
+pub enum ControlReply {
     Queued,
     Started {
         run: RunId,
     },
     Trace(TraceLine),
     Ended(Verdict),
-    Collected(Collected),
+    Collected(GcCounts),
     /// What was asked for has been done.
     Done,
     Progress {
@@ -100,37 +100,42 @@ pub enum Reply {
     },
 }
 
-impl Reply {
+impl ControlReply {
     /// What the store's error means for who asked.
-    pub fn failed(error: &StoreError) -> Reply {
+    pub fn failed(error: &StoreError) -> ControlReply {
         let sentence = error.to_string();
-        if error.is_passing() { Reply::Busy { sentence } } else { Reply::Refused { sentence } }
+        if error.is_transient() { ControlReply::Busy { sentence } } else { ControlReply::Refused { sentence } }
     }
 
     /// Why it is not done.
     pub fn refusal(&self) -> Option<&str> {
         match self {
-            Reply::Refused { sentence } | Reply::Busy { sentence } => Some(sentence),
+            ControlReply::Refused { sentence } | ControlReply::Busy { sentence } => Some(sentence),
             _ => None,
         }
     }
 }
 
-pub type Replies = mpsc::UnboundedSender<Reply>;
+pub type ReplySender = mpsc::UnboundedSender<ControlReply>;
 
 /// Listens until the daemon ends. The daemon's own user may connect, and the group that the socket's folder is open to.
-pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listening: Listening) -> io::Result<()> {
+pub fn listen(
+    socket: &Path,
+    events: mpsc::Sender<Event>,
+    board: ProgressBoard,
+    listening: ListenerHealth,
+) -> io::Result<()> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         // The lock on the state folder says that no other daemon is using it.
         _ => {}
     }
     let listener = UnixListener::bind(socket)?;
-    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(mode_beside(socket)))?;
-    let mut listener = Few::new(listener, MOST_CONNECTIONS, listening);
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(socket_mode(socket)))?;
+    let mut listener = LimitedListener::new(listener, MOST_CONNECTIONS, listening);
     tokio::spawn(async move {
         loop {
-            let (stream, _, permit) = listener.next().await;
+            let (stream, _, permit) = listener.next_connection().await;
             let (events, board) = (events.clone(), board.clone());
             tokio::spawn(async move {
                 if let Err(error) = serve(stream, events, board).await {
@@ -144,54 +149,54 @@ pub fn listen(socket: &Path, events: mpsc::Sender<Event>, board: Board, listenin
 }
 
 /// A folder that is closed to everybody but a group says who may connect; any other says nothing, and nobody else may.
-fn mode_beside(socket: &Path) -> u32 {
+fn socket_mode(socket: &Path) -> u32 {
     let folder = socket.parent().and_then(|it| it.metadata().ok()).map_or(0, |meta| meta.permissions().mode());
     if folder & 0o017 == 0o010 { 0o660 } else { 0o600 }
 }
 
 /// One request and its replies. The connection ends with the last of them, when the client leaves, and when it neither asks nor
 /// reads: none holds a descriptor for ever.
-async fn serve(mut stream: UnixStream, events: mpsc::Sender<Event>, board: Board) -> io::Result<()> {
+async fn serve(mut stream: UnixStream, events: mpsc::Sender<Event>, board: ProgressBoard) -> io::Result<()> {
     let (read, mut write) = stream.split();
     let mut read = BufReader::new(read.take(MAX_REQUEST_BYTES));
     let mut line = String::new();
-    timeout(REQUEST_PATIENCE, read.read_line(&mut line)).await??;
-    match serde_json::from_str::<Request>(&line) {
+    timeout(REQUEST_TIMEOUT, read.read_line(&mut line)).await??;
+    match serde_json::from_str::<ControlRequest>(&line) {
         // Answered here: whoever looks at the table does not wait for the loop.
-        Ok(Request::Progress) => {
-            let progress = Reply::Progress { runs: board.all(), waits_for: board.waits_for() };
-            say(&mut write, &progress, REPLY_PATIENCE).await?;
+        Ok(ControlRequest::Progress) => {
+            let progress = ControlReply::Progress { runs: board.all(), waits_for: board.waiting_for() };
+            write_reply(&mut write, &progress, REPLY_TIMEOUT).await?;
         }
         Ok(request) => {
             let (replies, outbox) = mpsc::unbounded_channel();
             // Where the loop is gone the replies end at once.
             drop(events.send(Event::Request(request, replies)).await);
             let client = read.into_inner().into_inner();
-            pass_on(outbox, client, &mut write, REPLY_PATIENCE).await?;
+            forward_replies(outbox, client, &mut write, REPLY_TIMEOUT).await?;
         }
         Err(error) => {
-            let refused = Reply::Refused { sentence: format!("not a request: {error}") };
-            say(&mut write, &refused, REPLY_PATIENCE).await?;
+            let refused = ControlReply::Refused { sentence: format!("not a request: {error}") };
+            write_reply(&mut write, &refused, REPLY_TIMEOUT).await?;
         }
     }
     write.shutdown().await
 }
 
 /// Until the last reply, or until nobody is there to read it.
-async fn pass_on(
-    mut outbox: mpsc::UnboundedReceiver<Reply>,
+async fn forward_replies(
+    mut outbox: mpsc::UnboundedReceiver<ControlReply>,
     client: ReadHalf<'_>,
     write: &mut WriteHalf<'_>,
     patience: Duration,
 ) -> io::Result<()> {
-    let left = hung_up(client);
+    let left = client_disconnected(client);
     tokio::pin!(left);
     loop {
         tokio::select! {
             // What was said before the client left is still delivered, should it have left only half.
             biased;
             reply = outbox.recv() => match reply {
-                Some(reply) => say(write, &reply, patience).await?,
+                Some(reply) => write_reply(write, &reply, patience).await?,
                 None => return Ok(()),
             },
             () = &mut left => return Err(io::ErrorKind::ConnectionAborted.into()),
@@ -200,15 +205,15 @@ async fn pass_on(
 }
 
 /// Ends when the client has gone. One that has only closed its own side, as `nc -N` does, still wants its replies.
-async fn hung_up(mut client: ReadHalf<'_>) {
+async fn client_disconnected(mut client: ReadHalf<'_>) {
     let mut more = [0; 256];
     while !matches!(client.read(&mut more).await, Ok(0) | Err(_)) {}
     while client.ready(Interest::WRITABLE).await.is_ok_and(|it| !it.is_write_closed()) {
-        sleep(LOOK_AGAIN).await;
+        sleep(CLIENT_CHECK_INTERVAL).await;
     }
 }
 
-async fn say(write: &mut WriteHalf<'_>, reply: &Reply, patience: Duration) -> io::Result<()> {
+async fn write_reply(write: &mut WriteHalf<'_>, reply: &ControlReply, patience: Duration) -> io::Result<()> {
     let mut line = serde_json::to_vec(reply)?;
     line.push(b'\n');
     timeout(patience, write.write_all(&line)).await?
@@ -216,7 +221,7 @@ async fn say(write: &mut WriteHalf<'_>, reply: &Reply, patience: Duration) -> io
 
 /// A daemon that has just started holds the lock before it listens; a killed one leaves its socket behind.
 async fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let until = Instant::now() + NOT_YET;
+    let until = Instant::now() + STARTUP_GRACE;
     loop {
         match UnixStream::connect(socket).await {
             Err(error)
@@ -232,7 +237,7 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
 
 /// Asks the daemon behind `socket`, and hands on its replies until the last. That may take long; a daemon that hangs is
 /// an error.
-pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) -> io::Result<()> {
+pub async fn call(socket: &Path, request: &ControlRequest, mut hear: impl FnMut(ControlReply)) -> io::Result<()> {
     let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();
     let mut line = serde_json::to_vec(request)?;
@@ -240,35 +245,35 @@ pub async fn ask(socket: &Path, request: &Request, mut hear: impl FnMut(Reply)) 
     write.write_all(&line).await?;
     let mut lines = BufReader::new(read).lines();
     loop {
-        match timeout(QUIET, lines.next_line()).await {
+        match timeout(MAX_SILENCE, lines.next_line()).await {
             Ok(Ok(Some(line))) => hear(serde_json::from_str(&line)?),
             Ok(ended) => return ended.map(drop),
-            Err(_) => answers(socket).await?,
+            Err(_) => probe(socket).await?,
         }
     }
 }
 
 /// Whether a daemon that takes its time is there at all.
-async fn answers(socket: &Path) -> io::Result<()> {
+async fn probe(socket: &Path) -> io::Result<()> {
     let asked = async {
         let mut stream = UnixStream::connect(socket).await?;
-        let mut line = serde_json::to_vec(&Request::Progress)?;
+        let mut line = serde_json::to_vec(&ControlRequest::Progress)?;
         line.push(b'\n');
         stream.write_all(&line).await?;
         stream.read_u8().await.map(drop)
     };
-    let within = ANSWERS_WITHIN.as_secs();
+    let within = PROBE_TIMEOUT.as_secs();
     let too_late =
         || io::Error::new(io::ErrorKind::TimedOut, format!("it has not said anything for {within} s; it hangs"));
-    timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(too_late()))
+    timeout(PROBE_TIMEOUT, asked).await.unwrap_or_else(|_| Err(too_late()))
 }
 
 /// As [`ask`], from a thread that may block; nobody waits longer than `patience` for the next reply.
-pub fn ask_blocking(
+pub fn call_blocking(
     socket: &Path,
-    request: &Request,
+    request: &ControlRequest,
     patience: Duration,
-    mut hear: impl FnMut(Reply),
+    mut hear: impl FnMut(ControlReply),
 ) -> io::Result<()> {
     let mut stream = net::UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(patience))?;
@@ -292,9 +297,9 @@ mod tests {
         let (client, mut write) = ours.split();
         let (replies, outbox) = mpsc::unbounded_channel();
         for _ in 0..64 {
-            replies.send(Reply::Refused { sentence: "x".repeat(1 << 20) }).expect("it is listened to");
+            replies.send(ControlReply::Refused { sentence: "x".repeat(1 << 20) }).expect("it is listened to");
         }
-        let passed = pass_on(outbox, client, &mut write, Duration::from_millis(50)).await;
+        let passed = forward_replies(outbox, client, &mut write, Duration::from_millis(50)).await;
         assert_eq!(passed.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
     }
 
@@ -305,11 +310,11 @@ mod tests {
         let (replies, outbox) = mpsc::unbounded_channel();
         let (client, mut write) = ours.split();
         let late = async {
-            sleep(LOOK_AGAIN / 10).await;
-            replies.send(Reply::Done).expect("it is listened to");
+            sleep(CLIENT_CHECK_INTERVAL / 10).await;
+            replies.send(ControlReply::Done).expect("it is listened to");
             drop(replies);
         };
-        let (passed, ()) = tokio::join!(pass_on(outbox, client, &mut write, REPLY_PATIENCE), late);
+        let (passed, ()) = tokio::join!(forward_replies(outbox, client, &mut write, REPLY_TIMEOUT), late);
         passed.expect("the client is there");
         drop(ours);
         let mut heard = String::new();

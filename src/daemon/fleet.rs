@@ -12,77 +12,77 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::config::Config;
 use crate::model::{StoreAddress, TaskName};
-use crate::store::{Look, Store, StoreError, TaskRow};
+use crate::store::{HeartbeatReport, Store, StoreError, TaskRow};
 
 use super::Event;
-use super::folders::{Folders, SyncError};
-use super::keeper::Keeper;
+use super::folder_sync::{FolderSync, SyncError};
 use super::service::{DaemonError, Service};
+use super::store_handle::StoreHandle;
 
 /// The lease is renewed so often while it runs; three may be lost.
-const LOOKS_A_LEASE: u32 = 5;
+const RENEWALS_PER_LEASE: u32 = 5;
 /// Edits made elsewhere are to be seen about as soon as those made here.
-const LONGEST_BETWEEN_LOOKS: Duration = Duration::from_secs(2);
+const MAX_RENEWAL_INTERVAL: Duration = Duration::from_secs(2);
 /// An end that is waited for no longer: the lease runs out by itself.
-const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle on what is shared.
 #[derive(Clone)]
-pub struct Fleet {
+pub struct FleetMember {
     /// Renews the lease and books turns at hosts.
-    pub keeper: Keeper,
-    sharer: Keeper,
-    folders: Arc<Mutex<Folders>>,
-    every: Duration,
+    pub store: StoreHandle,
+    folder_store: StoreHandle,
+    folders: Arc<Mutex<FolderSync>>,
+    renewal_interval: Duration,
 }
 
-impl Fleet {
+impl FleetMember {
     /// Joins with a store that several daemons may share; `store` acts for this one from then on.
-    pub fn join(config: &Config, store: &mut Store) -> Result<Option<Fleet>, DaemonError> {
+    pub fn join(config: &Config, store: &mut Store) -> Result<Option<FleetMember>, DaemonError> {
         if matches!(config.store, StoreAddress::Sqlite(_)) {
             return Ok(None);
         }
-        let (name, home) = (name(config), home(config));
+        let (name, home) = (member_name(config), instance_id(config));
         let mut own = Store::open(&config.store)?;
         let Some(member) = own.join(&name, &home, config.fleet.lease.0)? else { return Ok(None) };
         tracing::info!("in the fleet as {name}, number {}", member.fence);
-        store.act_for(member);
+        store.set_member(member);
         let io_error = |source| DaemonError::Io { what: "a thread for the fleet".to_owned(), source };
-        let folders = Folders::open(&config.tasks, &config.state.join("folders.json"));
-        Ok(Some(Fleet {
-            keeper: Keeper::start(own).map_err(io_error)?,
-            sharer: Keeper::start(Store::open(&config.store)?).map_err(io_error)?,
+        let folders = FolderSync::open(&config.tasks, &config.state.join("folders.json"));
+        Ok(Some(FleetMember {
+            store: StoreHandle::start(own).map_err(io_error)?,
+            folder_store: StoreHandle::start(Store::open(&config.store)?).map_err(io_error)?,
             folders: Arc::new(Mutex::new(folders)),
-            every: (config.fleet.lease.0 / LOOKS_A_LEASE).min(LONGEST_BETWEEN_LOOKS),
+            renewal_interval: (config.fleet.lease.0 / RENEWALS_PER_LEASE).min(MAX_RENEWAL_INTERVAL),
         }))
     }
 
-    async fn look(&self, busy: Vec<TaskName>, stopping: bool) -> Result<Option<Look>, StoreError> {
-        self.keeper.ask(move |store| store.look_round(&busy, !stopping)).await
+    async fn renew(&self, busy: Vec<TaskName>, stopping: bool) -> Result<Option<HeartbeatReport>, StoreError> {
+        self.store.call(move |store| store.heartbeat(&busy, !stopping)).await
     }
 
-    async fn sync(&self) -> Result<BTreeSet<TaskName>, SyncError> {
+    async fn sync_folders(&self) -> Result<BTreeSet<TaskName>, SyncError> {
         let folders = Arc::clone(&self.folders);
         let sync = move |store: &mut Store| {
             // Nothing is left half done that the next look does not find.
             folders.lock().unwrap_or_else(PoisonError::into_inner).sync(store, Utc::now())
         };
-        self.sharer.ask(sync).await
+        self.folder_store.call(sync).await
     }
 
     /// Has the lease renewed for as long as the loop lives.
     ///
     /// This is no job of the scheduler, which goes by the wall clock. When the clock is set back the scheduler is silent for
-    /// [`super::clock::SILENCE`], which is longer than the shortest lease. Its repeated jobs take whole seconds only, and stop
+    /// [`super::schedule::clock::SILENCE`], which is longer than the shortest lease. Its repeated jobs take whole seconds only, and stop
     /// for ever when they are late once (`clock.rs`). This timer is steady, and waits for room in the inbox, where a chore
     /// would be dropped.
     pub fn keep_renewing(&self, events: mpsc::Sender<Event>) {
-        let mut rounds = interval(self.every);
+        let mut rounds = interval(self.renewal_interval);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         tokio::spawn(async move {
             loop {
                 rounds.tick().await;
-                if events.send(Event::FleetRound).await.is_err() {
+                if events.send(Event::RenewLease).await.is_err() {
                     return;
                 }
             }
@@ -91,8 +91,8 @@ impl Fleet {
 
     /// Goes, and leaves the tasks to the others.
     pub async fn leave(&self) {
-        let left = self.keeper.ask(|store| store.leave());
-        match tokio::time::timeout(LEAVE_PATIENCE, left).await {
+        let left = self.store.call(|store| store.leave());
+        match tokio::time::timeout(LEAVE_TIMEOUT, left).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!("the others notice our end when the lease runs out: {error}"),
             Err(_) => tracing::warn!("the others notice our end when the lease runs out"),
@@ -101,94 +101,103 @@ impl Fleet {
 }
 
 /// As config.toml says, or the machine's name with a number for the state folder.
-fn name(config: &Config) -> String {
+fn member_name(config: &Config) -> String {
     if config.fleet.name != "auto" {
         return config.fleet.name.clone();
     }
     let folder = config.state.display().to_string();
-    format!("{}-{:04x}", host(), SipHasher13::new().hash(folder.as_bytes()) & 0xffff)
+    format!("{}-{:04x}", host_name(), SipHasher13::new().hash(folder.as_bytes()) & 0xffff)
 }
 
 /// Tells a daemon that starts again from another one of the same name.
-fn home(config: &Config) -> String {
-    format!("{}:{}", host(), config.state.display())
+fn instance_id(config: &Config) -> String {
+    format!("{}:{}", host_name(), config.state.display())
 }
 
-fn host() -> String {
+fn host_name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "pieme".to_owned())
 }
 
 /// What the loop keeps of the fleet.
-pub(super) struct Share {
-    pub fleet: Fleet,
+pub(super) struct FleetState {
+    pub member: FleetMember,
     /// Our tasks, and whether they are paused.
-    ours: BTreeMap<TaskName, bool>,
+    own_tasks: BTreeMap<TaskName, bool>,
     /// Tasks whose folders were deleted, here or elsewhere.
     removed: BTreeSet<TaskName>,
     folders: (i64, i64),
-    looking: bool,
+    is_renewing: bool,
 }
 
-impl Share {
-    pub fn new(fleet: Fleet) -> Share {
-        Share { fleet, ours: BTreeMap::new(), removed: BTreeSet::new(), folders: (0, 0), looking: false }
+impl FleetState {
+    pub fn new(fleet: FleetMember) -> FleetState {
+        FleetState {
+            member: fleet,
+            own_tasks: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            folders: (0, 0),
+            is_renewing: false,
+        }
     }
 }
 
 impl Service {
     /// Whether a task is for this daemon to run.
     pub(super) fn is_ours(&self, name: &TaskName) -> bool {
-        self.share.as_ref().is_none_or(|share| share.ours.contains_key(name))
+        self.fleet.as_ref().is_none_or(|share| share.own_tasks.contains_key(name))
     }
 
     /// Whether a folder that is not here is gone for good. In a fleet it may only not have come yet.
     pub(super) fn is_gone(&self, row: &TaskRow) -> bool {
-        let is_removed = self.share.as_ref().is_none_or(|share| share.removed.contains(&row.name));
-        !row.removed && is_removed && self.shelf.get(&row.name).is_none()
+        let is_removed = self.fleet.as_ref().is_none_or(|share| share.removed.contains(&row.name));
+        !row.removed && is_removed && self.registry.get(&row.name).is_none()
     }
 
     /// Has the fleet looked at, beside everything else.
-    pub(super) fn look_round(&mut self) {
+    pub(super) fn renew_lease(&mut self) {
         let stopping = self.stop_by.is_some();
-        let busy = self.agenda.busy();
-        let Some(share) = self.share.as_mut().filter(|share| !share.looking) else { return };
-        share.looking = true;
-        let (fleet, events) = (share.fleet.clone(), self.events.clone());
+        let busy = self.queue.active_tasks();
+        let Some(share) = self.fleet.as_mut().filter(|share| !share.is_renewing) else { return };
+        share.is_renewing = true;
+        let (fleet, events) = (share.member.clone(), self.events.clone());
         tokio::spawn(async move {
-            let look = fleet.look(busy, stopping).await;
+            let look = fleet.renew(busy, stopping).await;
             // The loop is gone only when the daemon is.
-            let _ = events.send(Event::Fleet(look)).await;
+            let _ = events.send(Event::LeaseRenewed(look)).await;
         });
     }
 
     /// The first look, before anything runs.
-    pub(super) async fn first_look_round(&mut self) -> Result<(), StoreError> {
-        let Some(share) = &self.share else { return Ok(()) };
-        let look = share.fleet.look(Vec::new(), false).await;
-        self.looked_round(look).await
+    pub(super) async fn renew_first_lease(&mut self) -> Result<(), StoreError> {
+        let Some(share) = &self.fleet else { return Ok(()) };
+        let look = share.member.renew(Vec::new(), false).await;
+        self.lease_renewed(look).await
     }
 
-    pub(super) async fn looked_round(&mut self, look: Result<Option<Look>, StoreError>) -> Result<(), StoreError> {
-        let Some(share) = self.share.as_mut() else { return Ok(()) };
-        share.looking = false;
+    pub(super) async fn lease_renewed(
+        &mut self,
+        look: Result<Option<HeartbeatReport>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let Some(share) = self.fleet.as_mut() else { return Ok(()) };
+        share.is_renewing = false;
         let Some(look) = look? else { return Ok(()) };
-        if let Some(member) = look.reborn {
+        if let Some(member) = look.rejoined_as {
             tracing::warn!(
                 "the lease had run out and our runs were recorded as crash; we are number {} now",
                 member.fence
             );
-            share.ours.clear();
+            share.own_tasks.clear();
             let act = move |store: &mut Store| {
-                store.act_for(member);
+                store.set_member(member);
                 Ok::<_, StoreError>(())
             };
-            self.runner.keeper.ask(act).await?;
+            self.runner.store.call(act).await?;
         }
-        for (run, task) in look.buried {
+        for (run, task) in look.crashed_runs {
             tracing::warn!(%run, %task, "its daemon is gone; the run is recorded as crash, and is made up");
         }
-        self.share_out(look.ours.into_iter().collect()).await?;
-        if let Some(share) = self.share.as_mut()
+        self.apply_task_assignment(look.own_tasks.into_iter().collect()).await?;
+        if let Some(share) = self.fleet.as_mut()
             && share.folders != look.folders
         {
             share.folders = look.folders;
@@ -198,14 +207,14 @@ impl Service {
     }
 
     /// Takes in the tasks that have become ours, and lets go of those that are no longer.
-    async fn share_out(&mut self, ours: BTreeMap<TaskName, bool>) -> Result<(), StoreError> {
-        let Some(share) = self.share.as_mut() else { return Ok(()) };
-        let before = std::mem::replace(&mut share.ours, ours.clone());
+    async fn apply_task_assignment(&mut self, ours: BTreeMap<TaskName, bool>) -> Result<(), StoreError> {
+        let Some(share) = self.fleet.as_mut() else { return Ok(()) };
+        let before = std::mem::replace(&mut share.own_tasks, ours.clone());
         for name in before.keys().filter(|name| !ours.contains_key(*name)) {
             tracing::debug!(task = %name, "another daemon runs it from now on");
-            self.turn_away(name, "another daemon of the fleet runs it now");
-            self.agenda.forget(name);
-            self.left_alone.remove(name);
+            self.refuse_waiting_clients(name, "another daemon of the fleet runs it now");
+            self.queue.forget(name);
+            self.crash_backoff.remove(name);
         }
         let news: Vec<TaskName> = ours
             .iter()
@@ -215,21 +224,21 @@ impl Service {
         if news.is_empty() {
             return Ok(());
         }
-        let known = self.runner.keeper.ask(|store| store.tasks()).await?;
+        let known = self.runner.store.call(|store| store.tasks()).await?;
         let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
         for name in news {
-            self.agenda.forget(&name);
-            self.take_in(name.clone(), known.get(&name)).await?;
+            self.queue.forget(&name);
+            self.load_task(name.clone(), known.get(&name)).await?;
         }
-        self.keep_promises().await
+        self.save_due_times().await
     }
 
     /// Makes tasks/ the same as the store's. Without it the folders that are here go on as they are.
-    pub(super) async fn share_folders(&mut self) {
-        let Some(share) = &self.share else { return };
-        match share.fleet.clone().sync().await {
+    pub(super) async fn sync_task_folders(&mut self) {
+        let Some(share) = &self.fleet else { return };
+        match share.member.clone().sync_folders().await {
             Ok(removed) => {
-                if let Some(share) = self.share.as_mut() {
+                if let Some(share) = self.fleet.as_mut() {
                     share.removed = removed;
                 }
             }
@@ -239,16 +248,16 @@ impl Service {
 
     /// At a person's word: makes a task ours, unless it is running elsewhere. Says whether it is.
     pub(super) async fn claim(&mut self, name: &TaskName) -> Result<bool, StoreError> {
-        let Some(share) = &self.share else { return Ok(true) };
-        if share.ours.contains_key(name) {
+        let Some(share) = &self.fleet else { return Ok(true) };
+        if share.own_tasks.contains_key(name) {
             return Ok(true);
         }
         let task = name.clone();
-        let is_ours = share.fleet.keeper.ask(move |store| store.claim(&task)).await?;
+        let is_ours = share.member.store.call(move |store| store.claim(&task)).await?;
         if is_ours {
-            let mut ours = share.ours.clone();
+            let mut ours = share.own_tasks.clone();
             ours.insert(name.clone(), false);
-            self.share_out(ours).await?;
+            self.apply_task_assignment(ours).await?;
         }
         Ok(is_ours)
     }

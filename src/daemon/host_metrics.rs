@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::figures::Page;
+use super::metrics::MetricsText;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostMetrics {
@@ -30,7 +30,7 @@ impl HostMetrics {
         HostMetrics { resident_bytes, file_system }
     }
 
-    pub fn print(&self, out: &mut Page) {
+    pub fn print(&self, out: &mut MetricsText) {
         let one = |value: u64| [(String::new(), value as f64)];
         if let Some(bytes) = self.resident_bytes {
             out.gauge("pieme_resident_memory_bytes", "Memory of the daemon itself, without its runs.", one(bytes));
@@ -64,7 +64,7 @@ mod tests {
     fn a_state_folder_that_is_not_there_leaves_its_figures_out() {
         let metrics = HostMetrics::measure(Path::new("/no/such/folder"));
         assert_eq!(metrics.file_system, None);
-        let mut page = Page::default();
+        let mut page = MetricsText::default();
         metrics.print(&mut page);
         assert!(page.0.contains("pieme_resident_memory_bytes ") && !page.0.contains("filesystem"), "{}", page.0);
     }

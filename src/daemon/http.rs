@@ -22,65 +22,71 @@ use tokio::time::{Instant, timeout};
 use crate::config::Config;
 use crate::store::{Store, StoreError};
 
-use super::connections::Few;
-use super::figures::{Figures, Page, print_tasks};
+use super::connections::LimitedListener;
 use super::host_metrics::HostMetrics;
-use super::keeper::Keeper;
+use super::metrics::{DaemonMetrics, MetricsText, print_tasks};
+use super::store_handle::StoreHandle;
 use super::threads::blocking;
 
 /// Connections at the same time; whoever comes later waits.
 const MOST_CONNECTIONS: usize = 32;
 /// The loop may be busy with ten thousand folders for some seconds.
-const MOST_LAG: Duration = Duration::from_secs(15);
+const MAX_LAG: Duration = Duration::from_secs(15);
 /// A write to the store takes milliseconds, or waits for a long publication.
-const STORE_PATIENCE: Duration = Duration::from_secs(5);
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Each look at the store's health is a write to the disk: nobody can ask for more of them than this.
-const HEALTH_EVERY: Duration = Duration::from_secs(2);
+const HEALTH_CACHE_TIME: Duration = Duration::from_secs(2);
 
-struct Desk {
+struct MetricsServer {
     config: Arc<Config>,
-    keeper: Keeper,
-    figures: Arc<Figures>,
+    store: StoreHandle,
+    metrics: Arc<DaemonMetrics>,
     only_loopback: bool,
     /// What was last found out about the store, and when.
-    store: Mutex<Option<(Instant, Result<(), String>)>>,
+    store_health: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
 /// Serves until the daemon ends.
 pub async fn listen(
     address: SocketAddr,
     config: Arc<Config>,
-    keeper: Keeper,
-    figures: Arc<Figures>,
+    keeper: StoreHandle,
+    figures: Arc<DaemonMetrics>,
 ) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let at = listener.local_addr()?;
     if !at.ip().is_loopback() {
         tracing::warn!("figures are served at {at}: whoever can reach it can read the names of the tasks");
     }
-    let listening = figures.listeners.enter("metrics");
-    let desk = Desk { config, keeper, figures, only_loopback: at.ip().is_loopback(), store: Mutex::default() };
+    let listening = figures.listeners.register("metrics");
+    let desk = MetricsServer {
+        config,
+        store: keeper,
+        metrics: figures,
+        only_loopback: at.ip().is_loopback(),
+        store_health: Mutex::default(),
+    };
     let desk = Arc::new(desk);
     let router = Router::new()
         .route("/metrics", get(metrics))
         .route("/healthz", get(health))
-        .layer(middleware::from_fn_with_state(Arc::clone(&desk), known_host))
+        .layer(middleware::from_fn_with_state(Arc::clone(&desk), check_host))
         .with_state(desk);
-    let listener = Few::new(listener, MOST_CONNECTIONS, listening);
+    let listener = LimitedListener::new(listener, MOST_CONNECTIONS, listening);
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(at)
 }
 
 /// A page of the web whose name leads to 127.0.0.1 reads nothing here.
-async fn known_host(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    if desk.only_loopback && !is_loopback(request.headers()) {
+async fn check_host(State(desk): State<Arc<MetricsServer>>, request: Request, next: Next) -> Response {
+    if desk.only_loopback && !is_loopback_host(request.headers()) {
         return (StatusCode::FORBIDDEN, "ask for this by its address\n").into_response();
     }
     next.run(request).await
 }
 
 /// Is it asked for by a name of loopback?
-pub fn is_loopback(headers: &HeaderMap) -> bool {
+pub fn is_loopback_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let address = host.parse::<SocketAddr>().map(|it| it.ip()).or_else(|_| host.trim_matches(['[', ']']).parse());
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -88,24 +94,24 @@ pub fn is_loopback(headers: &HeaderMap) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct MetricsQuery {
     /// `/metrics?tasks=0` leaves the lines of each task out.
     tasks: Option<u8>,
 }
 
-async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) -> Response {
-    let mut page = Page::default();
-    desk.figures.print(&mut page);
+async fn metrics(State(desk): State<Arc<MetricsServer>>, Query(wanted): Query<MetricsQuery>) -> Response {
+    let mut page = MetricsText::default();
+    desk.metrics.print(&mut page);
     let (address, state) = (desk.config.store.clone(), desk.config.state.clone());
     let with_tasks = wanted.tasks != Some(0);
     // A reader of its own: the store's one thread goes on meanwhile.
     let read = blocking(move || {
         let store = Store::open_reader(&address)?;
         let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
-        Ok::<_, StoreError>((tasks, store.letters_waiting()?, store.file_bytes()))
+        Ok::<_, StoreError>((tasks, store.pending_deliveries()?, store.file_bytes()))
     });
     let (read, host, store) =
-        tokio::join!(read, blocking(move || HostMetrics::measure(&state)), desk.store_takes_writes());
+        tokio::join!(read, blocking(move || HostMetrics::measure(&state)), desk.check_store_writable());
     let one = |value: u64| [(String::new(), value as f64)];
     page.gauge("pieme_store_up", "1 when the store takes a write, 0 when it does not.", one(u64::from(store.is_ok())));
     match host {
@@ -129,14 +135,14 @@ async fn metrics(State(desk): State<Arc<Desk>>, Query(wanted): Query<Wanted>) ->
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0).into_response()
 }
 
-async fn health(State(desk): State<Arc<Desk>>) -> Response {
-    let store = desk.store_takes_writes().await;
-    let (status, body) = health_of(desk.figures.lag(), &store, &desk.figures.listeners.all());
+async fn health(State(desk): State<Arc<MetricsServer>>) -> Response {
+    let store = desk.check_store_writable().await;
+    let (status, body) = health_of(desk.metrics.lag(), &store, &desk.metrics.listeners.all());
     (status, Json(body)).into_response()
 }
 
 fn health_of(lag: Duration, store: &Result<(), String>, listeners: &[(&str, Option<String>)]) -> (StatusCode, Value) {
-    let ok = lag <= MOST_LAG && store.is_ok() && listeners.iter().all(|(_, trouble)| trouble.is_none());
+    let ok = lag <= MAX_LAG && store.is_ok() && listeners.iter().all(|(_, trouble)| trouble.is_none());
     let said = |trouble: &Option<String>| trouble.clone().unwrap_or_else(|| "ok".to_owned());
     let listeners: BTreeMap<&str, String> = listeners.iter().map(|(name, trouble)| (*name, said(trouble))).collect();
     let body = json!({
@@ -149,18 +155,18 @@ fn health_of(lag: Duration, store: &Result<(), String>, listeners: &[(&str, Opti
     (if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, body)
 }
 
-impl Desk {
-    async fn store_takes_writes(&self) -> Result<(), String> {
-        let mut last = self.store.lock().await;
+impl MetricsServer {
+    async fn check_store_writable(&self) -> Result<(), String> {
+        let mut last = self.store_health.lock().await;
         if let Some((at, found)) = last.as_ref()
-            && at.elapsed() < HEALTH_EVERY
+            && at.elapsed() < HEALTH_CACHE_TIME
         {
             return found.clone();
         }
-        let write = self.keeper.ask(|store| store.alive(Utc::now()));
-        let found = match timeout(STORE_PATIENCE, write).await {
+        let write = self.store.call(|store| store.record_alive(Utc::now()));
+        let found = match timeout(STORE_TIMEOUT, write).await {
             Ok(done) => done.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("it has not answered for {} s", STORE_PATIENCE.as_secs())),
+            Err(_) => Err(format!("it has not answered for {} s", STORE_TIMEOUT.as_secs())),
         };
         *last = Some((Instant::now(), found.clone()));
         found
@@ -200,8 +206,8 @@ mod tests {
             ("192.168.0.7:9642", false),
         ] {
             let headers = HeaderMap::from_iter([(header::HOST, host.parse().expect("a header"))]);
-            assert_eq!(is_loopback(&headers), is_ours, "{host}");
+            assert_eq!(is_loopback_host(&headers), is_ours, "{host}");
         }
-        assert!(!is_loopback(&HeaderMap::new()));
+        assert!(!is_loopback_host(&HeaderMap::new()));
     }
 }

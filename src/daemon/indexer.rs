@@ -7,10 +7,10 @@ use crate::model::TaskName;
 use crate::store::{Store, StoreError};
 
 use super::chores::ChoreGuard;
-use super::keeper::Keeper;
+use super::store_handle::StoreHandle;
 
 /// Fifty gigabytes of new texts; a task that wants more is left to its next publication.
-const MOST_STEPS: usize = 100_000;
+const MAX_STEPS: usize = 100_000;
 
 /// Tells the one who brings the index up to date, one task after the other.
 pub(super) struct Indexer {
@@ -24,14 +24,14 @@ enum IndexRequest {
 
 impl Indexer {
     /// Begins with what was published when nobody followed, or was cut short.
-    pub fn start(keeper: Keeper) -> Indexer {
+    pub fn start(keeper: StoreHandle) -> Indexer {
         let (inbox, mut requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            say(follow_all(&keeper).await);
+            log_failure(index_all(&keeper).await);
             while let Some(request) = requests.recv().await {
                 match request {
-                    IndexRequest::Published(task) => say(follow(&keeper, &task).await),
-                    IndexRequest::All(_until_done) => say(follow_all(&keeper).await),
+                    IndexRequest::Published(task) => log_failure(index_task(&keeper, &task).await),
+                    IndexRequest::All(_until_done) => log_failure(index_all(&keeper).await),
                 }
             }
         });
@@ -51,17 +51,17 @@ impl Indexer {
 }
 
 /// Brings all that is published into the index.
-pub async fn follow_all(keeper: &Keeper) -> Result<(), StoreError> {
-    for (task, _) in keeper.ask(|store| store.unindexed()).await? {
-        follow(keeper, &task).await?;
+pub async fn index_all(keeper: &StoreHandle) -> Result<(), StoreError> {
+    for (task, _) in keeper.call(|store| store.unindexed_tasks()).await? {
+        index_task(keeper, &task).await?;
     }
     Ok(())
 }
 
-async fn follow(keeper: &Keeper, task: &TaskName) -> Result<(), StoreError> {
-    for _ in 0..MOST_STEPS {
+async fn index_task(keeper: &StoreHandle, task: &TaskName) -> Result<(), StoreError> {
+    for _ in 0..MAX_STEPS {
         let task = task.clone();
-        if keeper.ask(move |store| store.index(&task)).await?.is_done {
+        if keeper.call(move |store| store.index_next_part(&task)).await?.is_done {
             break;
         }
     }
@@ -70,8 +70,8 @@ async fn follow(keeper: &Keeper, task: &TaskName) -> Result<(), StoreError> {
 
 /// The same by whoever has the store in hand.
 pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
-    for _ in 0..MOST_STEPS {
-        if store.index(task)?.is_done {
+    for _ in 0..MAX_STEPS {
+        if store.index_next_part(task)?.is_done {
             break;
         }
     }
@@ -80,7 +80,7 @@ pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
 
 /// Searches leave out what is not in the index; nothing else is lost, and it is tried again
 /// after the next publication and by [`Indexer::catch_up`].
-fn say(done: Result<(), StoreError>) {
+fn log_failure(done: Result<(), StoreError>) {
     if let Err(error) = done {
         tracing::warn!("the index of words is behind: {error}");
     }

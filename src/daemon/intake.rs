@@ -9,9 +9,10 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::due;
-use crate::model::{Span, TaskName};
-use crate::store::{Seen, StoreError, TaskRow, Trigger};
-use crate::taskdir::{self, Change, Shelf, TaskFolder};
+use crate::model::{TaskName, TimeSpan};
+use crate::store::{FolderState, StoreError, TaskRow, Trigger};
+use crate::tasks;
+use crate::tasks::{FolderChange, TaskFolder, TaskRegistry};
 
 use super::adopt;
 use super::service::Service;
@@ -25,110 +26,112 @@ impl Service {
     /// again, so that no change is lost: taking a known folder in once more does no harm.
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
         self.rescan_at = None;
-        self.share_folders().await;
+        self.sync_task_folders().await;
         // A folder that brings the scan down would bring the daemon down at every start.
-        let taken = AssertUnwindSafe(self.take_in_changes()).catch_unwind().await.unwrap_or_else(|panic| {
-            let why = threads::words(panic);
+        let taken = AssertUnwindSafe(self.apply_folder_changes()).catch_unwind().await.unwrap_or_else(|panic| {
+            let why = threads::panic_message(panic);
             tracing::error!("looking through tasks/ panicked: {why}; the tasks stay as they were known");
             Ok(())
         });
-        if self.shelf.trouble().is_some() {
+        if self.registry.scan_problem().is_some() {
             self.rescan_at = Some(Instant::now() + RESCAN_UNWATCHED);
         }
         if taken.is_err() {
-            self.shelf = Shelf::new(self.config.tasks.clone()).with_channels(self.config.channels());
+            self.registry = TaskRegistry::new(self.config.tasks.clone()).with_channels(self.config.channels());
             self.rescan_at = Some(Instant::now() + RESCAN_UNWATCHED);
         }
         taken
     }
 
-    async fn take_in_changes(&mut self) -> Result<(), StoreError> {
-        let mut changes = self.shelf.rescan();
-        if let Some(problem) = self.shelf.trouble() {
+    async fn apply_folder_changes(&mut self) -> Result<(), StoreError> {
+        let mut changes = self.registry.rescan();
+        if let Some(problem) = self.registry.scan_problem() {
             tracing::error!("{problem}");
         }
         if changes.is_empty() {
             return Ok(());
         }
-        let known = self.runner.keeper.ask(|store| store.tasks()).await?;
+        let known = self.runner.store.call(|store| store.tasks()).await?;
         let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
         // Folders that went while no daemon was there to see it.
-        let gone = known.values().filter(|row| self.is_gone(row)).map(|row| Change::Removed(row.name.clone()));
-        let gone: Vec<Change> = gone.filter(|_| self.shelf.trouble().is_none()).collect();
+        let gone = known.values().filter(|row| self.is_gone(row)).map(|row| FolderChange::Removed(row.name.clone()));
+        let gone: Vec<FolderChange> = gone.filter(|_| self.registry.scan_problem().is_none()).collect();
         changes.retain(|change| !gone.contains(change));
         changes.extend(gone);
-        let seen: Vec<Seen> = changes.iter().filter_map(|change| self.seen(change)).collect();
-        let kept = changes.iter().map(Change::name).filter_map(|name| Some((name.clone(), self.folder(name)?)));
-        let kept: Vec<(TaskName, Span)> = kept.map(|(name, folder)| (name, folder.task.data.history)).collect();
-        let noted = self.runner.keeper.ask(move |store| {
-            store.note_seen(&seen, Utc::now())?;
+        let seen: Vec<FolderState> = changes.iter().filter_map(|change| self.store_update(change)).collect();
+        let kept = changes.iter().map(FolderChange::name).filter_map(|name| Some((name.clone(), self.folder(name)?)));
+        let kept: Vec<(TaskName, TimeSpan)> = kept.map(|(name, folder)| (name, folder.task.data.history)).collect();
+        let noted = self.runner.store.call(move |store| {
+            store.record_folder_states(&seen, Utc::now())?;
             store.keep_history(&kept)
         });
         noted.await?;
-        self.watch(&changes).await?;
+        self.update_alert_settings(&changes).await?;
         for change in changes {
             match change {
-                Change::Added(name) | Change::Edited(name) => self.take_in(name.clone(), known.get(&name)).await?,
-                Change::Broken(_) => {}
-                Change::Removed(name) => self.let_go(&name),
+                FolderChange::Added(name) | FolderChange::Edited(name) => {
+                    self.load_task(name.clone(), known.get(&name)).await?
+                }
+                FolderChange::Broken(_) => {}
+                FolderChange::Removed(name) => self.drop_task(&name),
             }
         }
-        self.keep_promises().await
+        self.save_due_times().await
     }
 
     /// What the store is to know of a change.
-    fn seen(&self, change: &Change) -> Option<Seen> {
+    fn store_update(&self, change: &FolderChange) -> Option<FolderState> {
         match change {
-            Change::Added(name) | Change::Edited(name) => {
+            FolderChange::Added(name) | FolderChange::Edited(name) => {
                 let title = self.folder(name)?.task.title.clone();
-                Some(Seen::Good { name: name.clone(), title })
+                Some(FolderState::Good { name: name.clone(), title })
             }
-            Change::Broken(name) => {
-                let problem = self.shelf.get(name)?.problem.as_ref()?.to_string();
+            FolderChange::Broken(name) => {
+                let problem = self.registry.get(name)?.problem.as_ref()?.to_string();
                 tracing::warn!(task = %name, "{problem}");
-                adopt::ask_for(&self.config.tasks.join(name.as_str()));
-                Some(Seen::Broken { name: name.clone(), problem })
+                adopt::request_adoption(&self.config.tasks.join(name.as_str()));
+                Some(FolderState::Broken { name: name.clone(), problem })
             }
-            Change::Removed(name) => Some(Seen::Gone { name: name.clone() }),
+            FolderChange::Removed(name) => Some(FolderState::Gone { name: name.clone() }),
         }
     }
 
-    fn let_go(&mut self, name: &TaskName) {
+    fn drop_task(&mut self, name: &TaskName) {
         tracing::info!(task = %name, "{name}: the folder is gone; its published rows stay");
-        self.turn_away(name, "its folder went before its turn came");
-        self.agenda.forget(name);
+        self.refuse_waiting_clients(name, "its folder went before its turn came");
+        self.queue.forget(name);
         self.templates.remove(name);
-        self.unexplained.remove(name);
-        self.left_alone.remove(name);
+        self.unresolved_templates.remove(name);
+        self.crash_backoff.remove(name);
     }
 
     /// A new or changed folder: planned, and run at once where that is what a person expects.
-    pub(super) async fn take_in(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
+    pub(super) async fn load_task(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
-        adopt::ask_for(&folder.dir);
+        adopt::request_adoption(&folder.dir);
         let now = Utc::now();
         // The clock was ahead when the last daemon ran.
         self.repeated_until = self.repeated_until.max(known.and_then(|row| row.last_slot).filter(|slot| *slot > now));
-        self.look_for_crashes(&folder, known).await?;
+        self.load_crash_backoff(&folder, known).await?;
         let relabelled = self.is_relabelled(&folder, known);
         if !self.is_ours(&name) {
             return Ok(());
         }
         if !folder.task.enabled || known.is_some_and(|row| row.paused) {
-            self.promise(name, None);
+            self.set_next_due(name, None);
             return Ok(());
         }
         let never_ran = known.is_none_or(|row| row.last_run.is_none());
         if relabelled {
             self.run_relabelled(name.clone());
-        } else if never_ran && !self.unexplained.contains_key(&name) {
+        } else if never_ran && !self.unresolved_templates.contains_key(&name) {
             tracing::info!(task = %name, "{name}: new task");
-            self.agenda.new_task(name.clone());
+            self.queue.queue_last(name.clone());
         } else {
-            return self.resume(&folder, known.and_then(|row| row.next_due), now).await;
+            return self.resume_schedule(&folder, known.and_then(|row| row.next_due), now).await;
         }
         let planned = due::next_due(&folder.task.schedule, now, &name);
-        self.promise_planned(name, planned);
+        self.set_planned_due(name, planned);
         Ok(())
     }
 
@@ -137,9 +140,9 @@ impl Service {
         let (name, template) = (folder.name.clone(), folder.template.clone());
         let before = self.templates.get(&name).cloned();
         let is_other = before.as_ref().is_some_and(|before| *before != template && template.is_some());
-        if is_other && self.agenda.running_for(&name).is_some() {
+        if is_other && self.queue.running_trigger(&name).is_some() {
             // Perhaps the run that is going has learned it; whose it is shows when it ends.
-            self.unexplained.insert(name, template);
+            self.unresolved_templates.insert(name, template);
             return false;
         }
         self.templates.insert(name, template);
@@ -147,8 +150,8 @@ impl Service {
     }
 
     /// A template that came while a run was going is a person's unless that run has learned it.
-    pub(super) fn explain_template(&mut self, name: &TaskName) {
-        let Some(seen) = self.unexplained.remove(name) else { return };
+    pub(super) fn resolve_template_origin(&mut self, name: &TaskName) {
+        let Some(seen) = self.unresolved_templates.remove(name) else { return };
         if self.templates.insert(name.clone(), seen.clone()) != Some(seen) && self.is_ours(name) {
             self.run_relabelled(name.clone());
         }
@@ -156,7 +159,7 @@ impl Service {
 
     fn run_relabelled(&mut self, name: TaskName) {
         tracing::info!(task = %name, "{name}: new template");
-        self.agenda.now(name, Trigger::Learned);
+        self.queue.queue_first(name, Trigger::Learned);
     }
 }
 
@@ -164,5 +167,5 @@ impl Service {
 /// said yes to, and nobody has since.
 fn is_learned_elsewhere(folder: &TaskFolder, known: Option<&TaskRow>) -> bool {
     let is_provisional = known.and_then(|row| row.last_run.as_ref()).is_some_and(|run| run.verdict.provisional);
-    is_provisional && taskdir::read_labels(&folder.dir).is_ok_and(|labels| !labels.is_confirmed())
+    is_provisional && tasks::read_labels(&folder.dir).is_ok_and(|labels| !labels.is_confirmed())
 }

@@ -12,10 +12,10 @@ use nix::fcntl::{Flock, FlockArg};
 use tokio::time::sleep;
 
 /// Whoever only looks whether it is held has it for an instant.
-const GLANCE: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(20);
+const TAKE_RETRY_TIME: Duration = Duration::from_millis(500);
+const TAKE_RETRY_PAUSE: Duration = Duration::from_millis(20);
 /// How often a daemon looks whether it still holds what others would ask for.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Held for as long as its owner lives; the kernel lets go of it even after `kill -9`. Both the state folder and the
 /// file in it are locked: a file is easily removed, and some file systems (NFS) lock no folders.
@@ -35,11 +35,11 @@ pub enum LockError {
 
 impl StateLock {
     pub fn take(path: &Path) -> Result<StateLock, LockError> {
-        let until = Instant::now() + GLANCE;
+        let until = Instant::now() + TAKE_RETRY_TIME;
         loop {
             match StateLock::try_take(path)? {
                 Some(lock) => return Ok(lock),
-                None if Instant::now() < until => thread::sleep(PAUSE),
+                None if Instant::now() < until => thread::sleep(TAKE_RETRY_PAUSE),
                 None => return Err(LockError::Taken(path.to_owned())),
             }
         }
@@ -48,7 +48,7 @@ impl StateLock {
     fn try_take(path: &Path) -> Result<Option<StateLock>, LockError> {
         let Some(folder) = lock_folder(path, FlockArg::LockExclusiveNonblock)? else { return Ok(None) };
         let Some(file) = lock_file(path, FlockArg::LockExclusiveNonblock)? else { return Ok(None) };
-        Ok(Some(StateLock { path: path.to_owned(), folder: folder.held(), file }))
+        Ok(Some(StateLock { path: path.to_owned(), folder: folder.into_lock(), file }))
     }
 
     /// Somebody holds it now.
@@ -63,17 +63,17 @@ impl StateLock {
         let mut missed = 0;
         // Twice in a row: a folder that is swapped is away for an instant.
         while missed < 2 {
-            sleep(LOOK_EVERY).await;
+            sleep(CHECK_INTERVAL).await;
             missed = if self.is_in_place() { 0 } else { missed + 1 };
         }
     }
 
     fn is_in_place(&mut self) -> bool {
         let folder = folder_of(&self.path);
-        if self.folder.as_ref().is_some_and(|held| !is_same(held, folder)) {
+        if self.folder.as_ref().is_some_and(|held| !is_same_file(held, folder)) {
             return false;
         }
-        if is_same(&self.file, &self.path) {
+        if is_same_file(&self.file, &self.path) {
             return true;
         }
         match lock_file(&self.path, FlockArg::LockExclusiveNonblock) {
@@ -87,28 +87,28 @@ impl StateLock {
 }
 
 /// A folder that is locked, or one on a file system that locks none.
-enum Folder {
+enum FolderLock {
     Held(Flock<File>),
     Unlockable,
 }
 
-impl Folder {
-    fn held(self) -> Option<Flock<File>> {
+impl FolderLock {
+    fn into_lock(self) -> Option<Flock<File>> {
         match self {
-            Folder::Held(held) => Some(held),
-            Folder::Unlockable => None,
+            FolderLock::Held(held) => Some(held),
+            FolderLock::Unlockable => None,
         }
     }
 }
 
 /// None where somebody else holds it.
-fn lock_folder(path: &Path, how: FlockArg) -> Result<Option<Folder>, LockError> {
+fn lock_folder(path: &Path, how: FlockArg) -> Result<Option<FolderLock>, LockError> {
     let folder = folder_of(path);
     let file = File::open(folder).map_err(|source| LockError::Io { path: folder.to_owned(), source })?;
     match Flock::lock(file, how) {
-        Ok(held) => Ok(Some(Folder::Held(held))),
+        Ok(held) => Ok(Some(FolderLock::Held(held))),
         Err((_, Errno::EWOULDBLOCK)) => Ok(None),
-        Err(_) => Ok(Some(Folder::Unlockable)),
+        Err(_) => Ok(Some(FolderLock::Unlockable)),
     }
 }
 
@@ -128,7 +128,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// Whether the path still leads to what is held. What cannot be looked at is not known to be anywhere else.
-fn is_same(held: &File, path: &Path) -> bool {
+fn is_same_file(held: &File, path: &Path) -> bool {
     let number = |it: &Metadata| (it.dev(), it.ino());
     match (held.metadata(), fs::metadata(path)) {
         (Ok(held), Ok(there)) => number(&held) == number(&there),

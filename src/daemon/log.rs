@@ -15,7 +15,7 @@ const DEFAULT_FILTER: &str = "info,tokio_cron_scheduler=warn,notify=error";
 /// Sets the log up once for the whole process. `RUST_LOG` chooses what is logged.
 pub fn start(format: LogFormat) -> io::Result<()> {
     let filter = filter(std::env::var(EnvFilter::DEFAULT_ENV).ok().as_deref());
-    let layer = match settle(format) {
+    let layer = match resolve_format(format) {
         LogFormat::Journal => tracing_journald::layer()?.boxed(),
         LogFormat::Json => fmt::layer().json().with_writer(io::stderr).boxed(),
         LogFormat::Human | LogFormat::Auto => {
@@ -25,7 +25,7 @@ pub fn start(format: LogFormat) -> io::Result<()> {
     tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().map_err(io::Error::other)
 }
 
-fn settle(format: LogFormat) -> LogFormat {
+fn resolve_format(format: LogFormat) -> LogFormat {
     match format {
         LogFormat::Auto if std::env::var_os("JOURNAL_STREAM").is_some() => LogFormat::Journal,
         LogFormat::Auto if io::stderr().is_terminal() => LogFormat::Human,

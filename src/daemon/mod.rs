@@ -4,46 +4,37 @@
 //! takes time happens elsewhere and comes back as an event.
 
 mod adopt;
-pub mod agenda;
-mod alerts;
+pub mod alerts;
+pub mod child;
 mod chores;
-pub mod clock;
 pub mod collect;
-pub mod control;
 pub mod connections;
-mod broker;
-mod courier;
-mod desk;
-pub mod door;
-mod figures;
+pub mod control;
 mod fleet;
-pub mod folders;
+pub mod folder_sync;
 pub mod gc;
+pub mod handle;
+pub mod host_limiter;
 mod host_metrics;
-pub mod indexer;
 pub mod http;
-pub mod keeper;
+pub mod indexer;
+mod intake;
 pub mod lock;
 pub mod log;
-mod opening;
+mod metrics;
+mod open_store;
 pub mod overtime;
 mod process;
 pub mod progress;
+mod review;
 pub mod runner;
-mod mend;
-pub mod still;
+pub mod schedule;
 pub mod scratch;
+mod service;
 pub mod spawn;
 pub mod stepping;
+pub mod store_handle;
 pub mod threads;
-pub mod turns;
-mod service;
-mod plan;
-pub mod refused;
-mod resort;
-pub mod crashes;
-mod intake;
-mod pause;
 pub mod watch;
 
 pub use service::{DaemonError, run};
@@ -55,21 +46,21 @@ pub enum Event {
     /// A second has passed, more or less.
     Tick,
     /// The clock has been silent for a while, or a rescan is due.
-    OwnTick,
+    Wakeup,
     /// A fixed chore is due.
     Chore(chores::Chore, chores::ChoreGuard),
     /// The lease in the fleet is to be renewed, and the other daemons to be looked at.
-    FleetRound,
+    RenewLease,
     /// Something may have changed in tasks/.
     FolderHint,
     /// A person asks for something over the control socket.
-    Request(control::Request, control::Replies),
+    Request(control::ControlRequest, control::ReplySender),
     /// A run has ended, or could not even begin.
-    Ended(TaskName, Option<runner::End>),
+    RunEnded(TaskName, Option<runner::RunEnd>),
     /// Rows were accepted, dropped or brought back at a person's word.
     Resorted(TaskName),
     /// The other daemons that share the store were looked at.
-    Fleet(Result<Option<crate::store::Look>, crate::store::StoreError>),
+    LeaseRenewed(Result<Option<crate::store::HeartbeatReport>, crate::store::StoreError>),
     /// SIGHUP: look at everything again.
     Reload,
     /// SIGTERM or SIGINT: take no new work, let the children finish for a while.

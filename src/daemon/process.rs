@@ -8,31 +8,31 @@ use std::sync::mpsc;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::collect::last_words;
-use super::threads::{self, Working};
+use super::collect::stderr_tail;
+use super::threads::{self, ThreadResult};
 
 /// Dropped, it is killed.
-pub struct Process {
+pub struct ChildProcess {
     group: u32,
     /// Its last words and how it ended. Waits for the group to be killed: until then its number is nobody else's.
-    end: Option<Working<(String, Option<ExitStatus>)>>,
+    exit: Option<ThreadResult<(String, Option<ExitStatus>)>>,
     killed: Option<mpsc::Sender<()>>,
 }
 
-impl Process {
+impl ChildProcess {
     /// Takes a process that was just started in a group of its own; gives what it says.
-    pub fn follow(mut child: Child) -> io::Result<(Process, ChildStdout)> {
+    pub fn supervise(mut child: Child) -> io::Result<(ChildProcess, ChildStdout)> {
         let group = child.id();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mut child = Unwaited { child, is_waited_for: false };
+        let mut child = UnreapedChild { child, is_reaped: false };
         let (killed, may_wait) = mpsc::channel();
         let end = threads::start("run-end", move || {
-            let words = stderr.map(last_words).unwrap_or_default();
+            let words = stderr.map(stderr_tail).unwrap_or_default();
             // Its sender says nothing: it goes.
             let _ = may_wait.recv();
             (words, child.wait())
         })?;
-        let process = Process { group, end: Some(end), killed: Some(killed) };
+        let process = ChildProcess { group, exit: Some(end), killed: Some(killed) };
         Ok((process, stdout.ok_or_else(|| io::Error::other("its stdout is not piped"))?))
     }
 
@@ -45,15 +45,15 @@ impl Process {
     }
 
     /// Kills what is left of it; its last words, and how it ended.
-    pub async fn ended(mut self) -> (String, Option<ExitStatus>) {
-        self.let_go();
-        match self.end.take() {
+    pub async fn kill_and_wait(mut self) -> (String, Option<ExitStatus>) {
+        self.kill_once();
+        match self.exit.take() {
             Some(end) => end.await.unwrap_or_default(),
             None => Default::default(),
         }
     }
 
-    fn let_go(&mut self) {
+    fn kill_once(&mut self) {
         if let Some(killed) = self.killed.take() {
             kill_group(self.group);
             drop(killed);
@@ -61,29 +61,29 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.let_go();
+        self.kill_once();
     }
 }
 
 /// A process that must be waited for, or its entry stays in the kernel's table.
-struct Unwaited {
+struct UnreapedChild {
     child: Child,
-    is_waited_for: bool,
+    is_reaped: bool,
 }
 
-impl Unwaited {
+impl UnreapedChild {
     fn wait(&mut self) -> Option<ExitStatus> {
-        self.is_waited_for = true;
+        self.is_reaped = true;
         self.child.wait().ok()
     }
 }
 
-impl Drop for Unwaited {
+impl Drop for UnreapedChild {
     /// Where no thread could be started for it: it is killed, so that this takes a moment only.
     fn drop(&mut self) {
-        if !self.is_waited_for {
+        if !self.is_reaped {
             kill_group(self.child.id());
             self.wait();
         }

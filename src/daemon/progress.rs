@@ -23,17 +23,17 @@ pub struct Progress {
 
 /// All runs under way, told by those who hear their children.
 #[derive(Clone, Default)]
-pub struct Board {
+pub struct ProgressBoard {
     runs: Arc<Mutex<BTreeMap<RunId, Progress>>>,
     /// Why nothing runs: the store is not there.
-    waits_for: Arc<Mutex<Option<String>>>,
+    waiting_for: Arc<Mutex<Option<String>>>,
 }
 
-impl Board {
+impl ProgressBoard {
     /// A run goes on the board, and off it when what is returned is dropped.
-    pub fn enter(&self, run: RunId, task: TaskName, started_at: DateTime<Utc>) -> Entry {
+    pub fn register(&self, run: RunId, task: TaskName, started_at: DateTime<Utc>) -> ProgressEntry {
         self.lock().insert(run, Progress { task, run, started_at, pages: 0, rows: 0, step: None });
-        Entry { board: self.clone(), run }
+        ProgressEntry { board: self.clone(), run }
     }
 
     pub fn all(&self) -> Vec<Progress> {
@@ -41,12 +41,12 @@ impl Board {
     }
 
     /// Why nothing runs, or that it is over.
-    pub fn wait_for_store(&self, reason: Option<String>) {
-        *self.waits_for.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    pub fn set_waiting_for(&self, reason: Option<String>) {
+        *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = reason;
     }
 
-    pub fn waits_for(&self) -> Option<String> {
-        self.waits_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn waiting_for(&self) -> Option<String> {
+        self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Progress>> {
@@ -56,30 +56,30 @@ impl Board {
 }
 
 /// A run's line on the board.
-pub struct Entry {
-    board: Board,
+pub struct ProgressEntry {
+    board: ProgressBoard,
     run: RunId,
 }
 
-impl Entry {
-    pub fn so_far(&self, pages: u32, rows: u64) {
-        self.change(|line| (line.pages, line.rows) = (pages, rows));
+impl ProgressEntry {
+    pub fn set_counts(&self, pages: u32, rows: u64) {
+        self.update(|line| (line.pages, line.rows) = (pages, rows));
     }
 
-    pub fn step(&self, verb: &str) {
+    pub fn set_step(&self, verb: &str) {
         // Every verb is short; what a child sends need not be one.
         let verb: String = verb.chars().take(20).collect();
-        self.change(|line| line.step = Some(verb));
+        self.update(|line| line.step = Some(verb));
     }
 
-    fn change(&self, change: impl FnOnce(&mut Progress)) {
+    fn update(&self, change: impl FnOnce(&mut Progress)) {
         if let Some(line) = self.board.lock().get_mut(&self.run) {
             change(line);
         }
     }
 }
 
-impl Drop for Entry {
+impl Drop for ProgressEntry {
     fn drop(&mut self) {
         self.board.lock().remove(&self.run);
     }
@@ -91,12 +91,12 @@ mod tests {
 
     #[test]
     fn a_run_is_on_the_board_while_it_goes() {
-        let board = Board::default();
+        let board = ProgressBoard::default();
         let task = TaskName::new("hotels").expect("a name");
-        let entry = board.enter(RunId::new(), task, DateTime::UNIX_EPOCH);
-        entry.so_far(1, 12);
-        entry.so_far(2, 20);
-        entry.step("paginate");
+        let entry = board.register(RunId::new(), task, DateTime::UNIX_EPOCH);
+        entry.set_counts(1, 12);
+        entry.set_counts(2, 20);
+        entry.set_step("paginate");
         let all = board.all();
         assert_eq!((all[0].pages, all[0].rows, all[0].step.as_deref()), (2, 20, Some("paginate")));
         drop(entry);

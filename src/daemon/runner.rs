@@ -16,21 +16,22 @@ use crate::config::Config;
 use crate::config::secrets::{self, SecretError};
 use crate::model::task::{Alert, Engine};
 use crate::model::{Failure, Outcome, RunId, Task, Verdict, shortage};
-use crate::store::{Begun, RunStart, Store, StoreError};
-use crate::taskdir::{self, Problem, TaskFolder, TemplateText};
-use crate::wire::{Assignment, Outlet, Secrets, WireError};
+use crate::protocol::{FrameError, Job, ParentSocket, Secrets};
+use crate::store::{BeginOutcome, RunStart, Store, StoreError};
+use crate::tasks;
+use crate::tasks::{Problem, TaskFolder, TemplateText};
 
-use super::collect::{Collector, Listener, Report};
-use super::crashes;
-use super::desk::Desk;
-use super::keeper::Keeper;
-use super::process::Process;
-use super::progress::Board;
-use super::refused::WAITS;
-use super::scratch::Scratch;
+use super::child::requests::ChildRequests;
+use super::collect::{Collector, RunReport, TraceListener};
+use super::host_limiter::{ChildAnswer, SharedHostLimiter};
+use super::process::ChildProcess;
+use super::progress::ProgressBoard;
+use super::schedule::crash_backoff;
+use super::schedule::login_hold::LOGIN_HOLD_NOTE;
+use super::scratch::ScratchFolder;
 use super::spawn::Spawner;
-use super::threads::{self, Working};
-use super::turns::{Given, Turns};
+use super::store_handle::StoreHandle;
+use super::threads::{self, ThreadResult};
 
 /// The child reports its own time-out; this much later it is killed.
 const KILL_GRACE: Duration = Duration::from_secs(3);
@@ -41,29 +42,29 @@ const PAST_RUNS: u32 = 8;
 #[derive(Clone)]
 pub struct Runner {
     pub config: Arc<Config>,
-    pub keeper: Keeper,
+    pub store: StoreHandle,
     pub spawner: Spawner,
     /// One calendar of hosts for all runs.
-    pub turns: Turns,
+    pub host_limiter: SharedHostLimiter,
     /// How far they all are.
-    pub board: Board,
+    pub board: ProgressBoard,
 }
 
 /// One run to be made.
-pub struct Order {
+pub struct RunOrder {
     pub folder: Arc<TaskFolder>,
     pub start: RunStart,
     /// What is due after this run: kept in the store as soon as it has begun.
     pub next_due: Option<DateTime<Utc>>,
-    pub listener: Option<Listener>,
+    pub listener: Option<TraceListener>,
     /// Turns true when the run must end now.
     pub stop: watch::Receiver<bool>,
 }
 
 /// How an order ended.
 #[derive(Debug)]
-pub enum Ended {
-    Run(Box<End>),
+pub enum RunResult {
+    Run(Box<RunEnd>),
     /// Somebody has run this slot already.
     SlotTaken,
     /// The task has become another daemon's.
@@ -72,223 +73,224 @@ pub enum Ended {
 
 /// A run's end as the daemon needs to know it.
 #[derive(Debug)]
-pub struct End {
+pub struct RunEnd {
     pub verdict: Verdict,
     /// The template that the run has learned and that now stands in the folder.
     pub learned: Option<String>,
     /// It crashes again and again: until when the clock leaves it alone.
-    pub left_alone_until: Option<DateTime<Utc>>,
+    pub backoff_until: Option<DateTime<Utc>>,
 }
 
-impl End {
-    pub(super) fn failed(verdict: Verdict) -> End {
-        End { verdict, learned: None, left_alone_until: None }
+impl RunEnd {
+    pub(super) fn failed(verdict: Verdict) -> RunEnd {
+        RunEnd { verdict, learned: None, backoff_until: None }
     }
 }
 
 /// What made the parent end a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Killed {
-    No,
+enum KillReason {
+    NotKilled,
     TimeLimit,
     Stop,
 }
 
 impl Runner {
     /// As [`Runner::run`]; where that panics, the run ends as `crash`, so that its slot is free again.
-    pub async fn run_to_its_end(&self, order: Order) -> Result<Ended, StoreError> {
+    pub async fn run_catching_panics(&self, order: RunOrder) -> Result<RunResult, StoreError> {
         let (folder, run) = (Arc::clone(&order.folder), order.start.run);
         match AssertUnwindSafe(self.run(order)).catch_unwind().await {
             Ok(ended) => ended,
             Err(panic) => {
-                let why = threads::words(panic);
+                let why = threads::panic_message(panic);
                 tracing::error!(%run, task = %folder.name, "the daemon panicked around a run: {why}");
-                Ok(Ended::Run(Box::new(self.ended(&folder, run, End::failed(crashed(&why))).await)))
+                Ok(RunResult::Run(Box::new(self.record_end(&folder, run, RunEnd::failed(crash_verdict(&why))).await)))
             }
         }
     }
 
-    pub async fn run(&self, order: Order) -> Result<Ended, StoreError> {
-        let Order { folder, start, next_due, listener, stop } = order;
+    pub async fn run(&self, order: RunOrder) -> Result<RunResult, StoreError> {
+        let RunOrder { folder, start, next_due, listener, stop } = order;
         let run = start.run;
         let name = folder.name.clone();
         let begin = move |store: &mut Store| {
             let begun = store.begin_run(&start)?;
             // Not before: until it has begun, its own slot is what is owed.
-            if next_due.is_some() && begun != Begun::NotOurs {
+            if next_due.is_some() && begun != BeginOutcome::OwnedElsewhere {
                 store.set_next_due(&start.task, next_due)?;
             }
             Ok::<_, StoreError>(begun)
         };
-        let begun = self.keeper.ask(begin).await?;
+        let begun = self.store.call(begin).await?;
         match begun {
-            Begun::SlotTaken => return Ok(Ended::SlotTaken),
-            Begun::NotOurs => return Ok(Ended::NotOurs),
-            Begun::Started => {}
+            BeginOutcome::SlotTaken => return Ok(RunResult::SlotTaken),
+            BeginOutcome::OwnedElsewhere => return Ok(RunResult::NotOurs),
+            BeginOutcome::Started => {}
         }
         tracing::debug!(%run, task = %name, "run starts");
-        let mut end = self.one(&folder, run, listener.clone(), stop.clone()).await;
-        let found = self.mend(&folder, run, &mut end.verdict, stop.clone()).await;
-        let end = self.ended(&folder, run, end).await;
-        match found.filter(|found| found.is_taken(&folder, &end.verdict)) {
-            Some(found) => Ok(Ended::Run(Box::new(self.run_mended(&folder, found, end, listener, stop).await?))),
-            None => Ok(Ended::Run(Box::new(end))),
+        let mut end = self.run_child_job(&folder, run, listener.clone(), stop.clone()).await;
+        let found = self.repair(&folder, run, &mut end.verdict, stop.clone()).await;
+        let end = self.record_end(&folder, run, end).await;
+        match found.filter(|found| found.is_auto_accepted(&folder, &end.verdict)) {
+            Some(found) => Ok(RunResult::Run(Box::new(self.run_repaired(&folder, found, end, listener, stop).await?))),
+            None => Ok(RunResult::Run(Box::new(end))),
         }
     }
 
     /// From the order to the verdict, which nobody has written down yet.
-    pub(super) async fn one(
+    pub(super) async fn run_child_job(
         &self,
         folder: &TaskFolder,
         run: RunId,
-        listener: Option<Listener>,
+        listener: Option<TraceListener>,
         stop: watch::Receiver<bool>,
-    ) -> End {
+    ) -> RunEnd {
         let going = async {
-            match self.assignment(folder, run).await {
-                Ok((assignment, _scratch)) => self.child(folder, assignment, listener, stop).await,
-                Err(verdict) => End::failed(verdict),
+            match self.job_for_child(folder, run).await {
+                Ok((assignment, _scratch)) => self.supervise_child(folder, assignment, listener, stop).await,
+                Err(verdict) => RunEnd::failed(verdict),
             }
         };
         // A run whose end nobody writes down would be shown as running for ever.
         AssertUnwindSafe(going).catch_unwind().await.unwrap_or_else(|panic| {
-            let why = threads::words(panic);
+            let why = threads::panic_message(panic);
             tracing::error!(%run, task = %folder.name, "the daemon panicked during a run: {why}");
-            End::failed(crashed(&why))
+            RunEnd::failed(crash_verdict(&why))
         })
     }
 
     /// Writes the end down and says it.
-    pub(super) async fn ended(&self, folder: &Arc<TaskFolder>, run: RunId, end: End) -> End {
-        let (verdict, left_alone_until) = self.end(folder, run, end.verdict).await;
+    pub(super) async fn record_end(&self, folder: &Arc<TaskFolder>, run: RunId, end: RunEnd) -> RunEnd {
+        let (verdict, left_alone_until) = self.store_end(folder, run, end.verdict).await;
         // The one line that a run has in the journal, which shows messages without their fields.
         let (task, outcome, cause) = (&folder.name, verdict.outcome.word(), verdict.outcome.cause());
         tracing::info!(%run, %task, outcome, cause, rows = verdict.rows, "{task}: {outcome} ({cause}): {}", verdict.sentence);
-        End { verdict, left_alone_until, ..end }
+        RunEnd { verdict, backoff_until: left_alone_until, ..end }
     }
 
     /// The order for the child, and a folder that is there for as long as it runs.
-    pub(super) async fn assignment(
+    pub(super) async fn job_for_child(
         &self,
         folder: &TaskFolder,
         run: RunId,
-    ) -> Result<(Assignment, Option<Scratch>), Verdict> {
+    ) -> Result<(Job, Option<ScratchFolder>), Verdict> {
         let name = folder.name.clone();
-        let labels = taskdir::read_labels(&folder.dir).map_err(file_trouble)?;
-        let mut past = self.keeper.ask(move |store| store.good(&name, PAST_RUNS)).await.map_err(store_trouble)?;
+        let labels = tasks::read_labels(&folder.dir).map_err(file_failure)?;
+        let mut past = self.store.call(move |store| store.good_runs(&name, PAST_RUNS)).await.map_err(store_failure)?;
         past.retain(|run| labels.last().is_none_or(|said| run.started_at >= said));
         let scratch = match folder.task.fetch.engine {
             Engine::Http => None,
-            Engine::Browser => Some(Scratch::new(&self.config, run).map_err(|error| {
+            Engine::Browser => Some(ScratchFolder::new(&self.config, run).map_err(|error| {
                 let why = shortage::in_words(&error);
                 Verdict::failed(Failure::Internal, format!("no folder could be made for the browser: {why}"))
             })?),
         };
-        let assignment = Assignment {
+        let assignment = Job {
             run,
             name: folder.name.clone(),
             // Where alerts go is none of a run's business.
             task: Task { alert: Alert::default(), ..folder.task.clone() },
             script: folder.script.clone(),
             template: folder.template.as_ref().map(TemplateText::text),
-            details: taskdir::read_details(&folder.dir).map_err(file_trouble)?,
-            files: taskdir::read_items(&folder.dir, &folder.script).map_err(file_trouble)?,
+            details: tasks::read_details(&folder.dir).map_err(file_failure)?,
+            files: tasks::read_items(&folder.dir, &folder.script).map_err(file_failure)?,
             confirmed: labels.is_confirmed(),
-            secrets: self.secrets(folder).map_err(|error| secret_trouble(&error))?,
-            cookies: taskdir::read_cookies(&folder.dir).map_err(file_trouble)?,
+            secrets: self.secrets(folder).map_err(|error| secret_failure(&error))?,
+            cookies: tasks::read_cookies(&folder.dir).map_err(file_failure)?,
             kept: Vec::new(),
-            robots: taskdir::read_robots(&folder.dir),
+            robots: tasks::read_robots(&folder.dir),
             browser: self.config.browser.clone(),
             scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
             past,
             parent_pid: std::process::id(),
             stepwise: false,
-            still: None,
+            page_job: None,
         };
         Ok((assignment, scratch))
     }
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, SecretError> {
         let names = secrets::names(&folder.task, &folder.script);
-        secrets::gather(&self.config, &names).map(Secrets)
+        secrets::lookup_all(&self.config, &names).map(Secrets)
     }
 
-    async fn child(
+    async fn supervise_child(
         &self,
         folder: &TaskFolder,
-        assignment: Assignment,
-        listener: Option<Listener>,
+        assignment: Job,
+        listener: Option<TraceListener>,
         mut stop: watch::Receiver<bool>,
-    ) -> End {
+    ) -> RunEnd {
         let time_limit = assignment.task.limits.timeout.0 + KILL_GRACE;
-        let Going { process, giving, mut collecting } = match self.set_going(folder, assignment, listener).await {
-            Ok(going) => going,
-            Err(error) => {
-                let sentence = format!("no process could be started: {}", shortage::in_words(&error));
-                return End::failed(Verdict::failed(Failure::Internal, sentence));
-            }
-        };
-        let mut killed = Killed::No;
+        let RunningChild { process, answer_writer: giving, collector: mut collecting } =
+            match self.start_child(folder, assignment, listener).await {
+                Ok(going) => going,
+                Err(error) => {
+                    let sentence = format!("no process could be started: {}", shortage::in_words(&error));
+                    return RunEnd::failed(Verdict::failed(Failure::Internal, sentence));
+                }
+            };
+        let mut killed = KillReason::NotKilled;
         let report = tokio::select! {
             report = &mut collecting => report,
-            () = tokio::time::sleep(time_limit) => { killed = Killed::TimeLimit; process.kill(); collecting.await }
-            () = stopped(&mut stop) => { killed = Killed::Stop; process.kill(); collecting.await }
+            () = tokio::time::sleep(time_limit) => { killed = KillReason::TimeLimit; process.kill(); collecting.await }
+            () = wait_for_stop(&mut stop) => { killed = KillReason::Stop; process.kill(); collecting.await }
         };
         let report = report.unwrap_or_default();
         // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
-        let (words, status) = process.ended().await;
+        let (words, status) = process.kill_and_wait().await;
         drop(giving.await);
-        self.keep(folder, &report);
+        self.keep_files(folder, &report);
         let learned = report.template.clone();
-        End { learned, ..End::failed(conclude(folder, report, killed, status, &words)) }
+        RunEnd { learned, ..RunEnd::failed(child_verdict(folder, report, killed, status, &words)) }
     }
 
     /// Starts the child and the threads that speak with it.
-    async fn set_going(
+    async fn start_child(
         &self,
         folder: &TaskFolder,
-        mut assignment: Assignment,
-        listener: Option<Listener>,
-    ) -> io::Result<Going> {
+        mut assignment: Job,
+        listener: Option<TraceListener>,
+    ) -> io::Result<RunningChild> {
         let run = assignment.run;
         let (child, outlet) = self.spawner.spawn().await?;
-        let (process, stdout) = Process::follow(child)?;
+        let (process, stdout) = ChildProcess::supervise(child)?;
         let pid = process.id();
-        let named = self.keeper.ask(move |store| store.set_pid(run, pid)).await;
+        let named = self.store.call(move |store| store.set_pid(run, pid)).await;
         if let Err(error) = named {
             tracing::warn!(%run, "{error}");
         }
         let (answers, answered) = std::sync::mpsc::channel();
-        let desk = Desk::open(run, folder, self.turns.clone(), answers);
-        assignment.kept = desk.kept.pages();
+        let desk = ChildRequests::open(run, folder, self.host_limiter.clone(), answers);
+        assignment.kept = desk.page_cache.pages();
         let collector = Collector {
-            keeper: self.keeper.clone(),
+            store: self.store.clone(),
             run,
             task: folder.name.clone(),
             key: folder.task.data.key.clone(),
             listener,
-            desk,
-            progress: self.board.enter(run, folder.name.clone(), Utc::now()),
+            requests: desk,
+            progress: self.board.register(run, folder.name.clone(), Utc::now()),
         };
-        let giving = threads::start("run-give", move || give(outlet, &assignment, answered))?;
+        let giving = threads::start("run-give", move || write_job_and_answers(outlet, &assignment, answered))?;
         let collecting = threads::start("run-collect", move || collector.collect(stdout))?;
-        Ok(Going { process, giving, collecting })
+        Ok(RunningChild { process, answer_writer: giving, collector: collecting })
     }
 
     /// Writes what the child wants kept in the task's folder; a child cannot write there itself.
-    fn keep(&self, folder: &TaskFolder, report: &Report) {
+    fn keep_files(&self, folder: &TaskFolder, report: &RunReport) {
         if let Some(json) = &report.cookies
-            && let Err(error) = taskdir::write_cookies(&folder.dir, json)
+            && let Err(error) = tasks::write_cookies(&folder.dir, json)
         {
             tracing::warn!(task = %folder.name, "the session could not be kept: {error}");
         }
         if let Some(template) = &report.template
-            && let Err(error) = taskdir::write_template(&folder.dir, template)
+            && let Err(error) = tasks::write_template(&folder.dir, template)
         {
             tracing::warn!(task = %folder.name, "the template could not be kept: {error}");
         }
         if let Some(template) = &report.details
-            && let Err(error) = taskdir::write_details(&folder.dir, template)
+            && let Err(error) = tasks::write_details(&folder.dir, template)
         {
             tracing::warn!(task = %folder.name, "the template of the detail pages could not be kept: {error}");
         }
@@ -296,7 +298,7 @@ impl Runner {
 
     /// Ends the run in the store. When that fails, it has failed: that needs far less room, and is written down as soon as
     /// there is any.
-    async fn end(
+    async fn store_end(
         &self,
         folder: &Arc<TaskFolder>,
         run: RunId,
@@ -306,29 +308,29 @@ impl Runner {
         let work = move |store: &mut Store| {
             let now = Utc::now();
             // A store that cannot be read says so when the run is ended.
-            let until = crashes::heed(store, &folder, run, &mut verdict, now).unwrap_or(None);
+            let until = crash_backoff::apply_to_verdict(store, &folder, run, &mut verdict, now).unwrap_or(None);
             let verdict = store.end_run(run, &verdict, now).unwrap_or_else(|error| {
-                let failed = store_trouble(error);
+                let failed = store_failure(error);
                 store.end_failed(run, &failed, now);
                 failed
             });
             Ok::<_, StoreError>((verdict, until))
         };
-        match self.keeper.ask(work).await {
+        match self.store.call(work).await {
             Ok(ended) => ended,
-            Err(error) => (self.end_broken(run, error).await, None),
+            Err(error) => (self.store_failed_end(run, error).await, None),
         }
     }
 
     /// The store has panicked over a run's rows: without them it can be ended.
-    async fn end_broken(&self, run: RunId, error: StoreError) -> Verdict {
-        let failed = store_trouble(error);
+    async fn store_failed_end(&self, run: RunId, error: StoreError) -> Verdict {
+        let failed = store_failure(error);
         let verdict = failed.clone();
         let ending = move |store: &mut Store| {
             store.end_failed(run, &verdict, Utc::now());
             Ok::<_, StoreError>(())
         };
-        if let Err(error) = self.keeper.ask(ending).await {
+        if let Err(error) = self.store.call(ending).await {
             tracing::error!(%run, "the end of a run could not be written down: {error}");
         }
         failed
@@ -336,51 +338,51 @@ impl Runner {
 }
 
 /// What the store refuses costs the run, and only the run.
-pub(super) fn store_trouble(error: StoreError) -> Verdict {
+pub(super) fn store_failure(error: StoreError) -> Verdict {
     Verdict::failed(Failure::Internal, format!("the store could not take it: {error}"))
 }
 
 /// A child that was set going, and the threads that speak with it.
-struct Going {
-    process: Process,
-    giving: Working<Result<Outlet, WireError>>,
-    collecting: Working<Report>,
+struct RunningChild {
+    process: ChildProcess,
+    answer_writer: ThreadResult<Result<ParentSocket, FrameError>>,
+    collector: ThreadResult<RunReport>,
 }
 
 /// Hands a child its assignment and then the answers to what it asks. What it is written to is held open to the end: the child
 /// ends itself when it sees its stdin close.
-pub(super) fn give(
-    mut outlet: Outlet,
-    assignment: &Assignment,
-    answered: std::sync::mpsc::Receiver<Given>,
-) -> Result<Outlet, WireError> {
+pub(super) fn write_job_and_answers(
+    mut outlet: ParentSocket,
+    assignment: &Job,
+    answered: std::sync::mpsc::Receiver<ChildAnswer>,
+) -> Result<ParentSocket, FrameError> {
     outlet.write(assignment, &[])?;
     answered.into_iter().try_for_each(|given| match given {
-        Given::Said(answer, raw) => outlet.write(&answer, &raw),
-        Given::Connection(answer, connection) => outlet.give(&answer, connection),
+        ChildAnswer::Reply(answer, raw) => outlet.write(&answer, &raw),
+        ChildAnswer::Connection(answer, connection) => outlet.write_with_connection(&answer, connection),
     })?;
     Ok(outlet)
 }
 
 /// The verdict over a run in whose middle the daemon itself has panicked.
-pub(super) fn crashed(why: &str) -> Verdict {
+pub(super) fn crash_verdict(why: &str) -> Verdict {
     Verdict::failed(Failure::Crash, format!("the daemon failed during this run ({why}); this is a mistake in pieme"))
 }
 
 /// The same of a secret's file.
-fn secret_trouble(error: &SecretError) -> Verdict {
+fn secret_failure(error: &SecretError) -> Verdict {
     let cause = if error.is_shortage() { Failure::Internal } else { Failure::Config };
     Verdict::failed(cause, error.to_string())
 }
 
 /// What a folder's file has to do with it: a mistake in it is the task's, a shortage is the daemon's.
-fn file_trouble(problem: impl Into<Problem>) -> Verdict {
+fn file_failure(problem: impl Into<Problem>) -> Verdict {
     let problem = problem.into();
     let cause = if problem.is_shortage { Failure::Internal } else { Failure::Config };
     Verdict::failed(cause, problem.to_string())
 }
 
-pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     if stop.wait_for(|&now| now).await.is_err() {
         // Nobody is left who could say stop.
         std::future::pending::<()>().await;
@@ -388,29 +390,35 @@ pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// The verdict over a child: its own, or the one that its end speaks.
-fn conclude(folder: &TaskFolder, report: Report, killed: Killed, status: Option<ExitStatus>, words: &str) -> Verdict {
-    if let Some(error) = report.trouble {
+fn child_verdict(
+    folder: &TaskFolder,
+    report: RunReport,
+    killed: KillReason,
+    status: Option<ExitStatus>,
+    words: &str,
+) -> Verdict {
+    if let Some(error) = report.error {
         return Verdict::failed(error.cause(), error.to_string());
     }
     if let Some(mut verdict) = report.verdict {
         if verdict.outcome == Outcome::Failed(Failure::Login)
             && !secrets::names(&folder.task, &folder.script).is_empty()
         {
-            verdict.sentence = format!("{}; {WAITS}", verdict.sentence);
+            verdict.sentence = format!("{}; {LOGIN_HOLD_NOTE}", verdict.sentence);
         }
         return verdict;
     }
     match killed {
-        Killed::TimeLimit => {
+        KillReason::TimeLimit => {
             let limit = folder.task.limits.timeout;
             return Verdict::failed(Failure::Timeout, format!("not done after {limit} (limits.timeout)"));
         }
-        Killed::Stop => {
-            let mut verdict = Verdict::cut_short();
+        KillReason::Stop => {
+            let mut verdict = Verdict::interrupted();
             verdict.sentence.push_str("; it is made up at the next start");
             return verdict;
         }
-        Killed::No => {}
+        KillReason::NotKilled => {}
     }
     if words.contains("memory allocation of") {
         let limit = folder.task.limits.memory;

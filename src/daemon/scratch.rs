@@ -10,15 +10,15 @@ use crate::config::Config;
 use crate::model::RunId;
 
 /// Removed with everything in it when it is dropped.
-pub struct Scratch(PathBuf);
+pub struct ScratchFolder(PathBuf);
 
-impl Scratch {
-    pub fn new(config: &Config, run: RunId) -> io::Result<Scratch> {
+impl ScratchFolder {
+    pub fn new(config: &Config, run: RunId) -> io::Result<ScratchFolder> {
         // Short, since a browser puts sockets below it, whose whole path has 108 bytes at most; the end of the id is random.
         let name = run.0.simple().to_string().split_off(20);
-        let path = all(config).join(name);
+        let path = scratch_root(config).join(name);
         DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        Ok(Scratch(path))
+        Ok(ScratchFolder(path))
     }
 
     pub fn path(&self) -> &Path {
@@ -27,17 +27,17 @@ impl Scratch {
 
     /// Removes what runs have left that ended with the daemon. Only for who holds the lock on the state folder.
     pub fn sweep(config: &Config) {
-        remove(&all(config));
+        remove(&scratch_root(config));
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         remove(&self.0);
     }
 }
 
-fn all(config: &Config) -> PathBuf {
+fn scratch_root(config: &Config) -> PathBuf {
     config.state.join("runs")
 }
 

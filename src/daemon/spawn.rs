@@ -9,9 +9,9 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use crate::wire::Outlet;
+use crate::protocol::ParentSocket;
 
-use super::threads::caught;
+use super::threads::catch_panic;
 
 /// This very program, even after its file was replaced by a newer version: parent and child speak the same language.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -20,24 +20,24 @@ pub const THIS_PROGRAM: &str = "/proc/self/exe";
 pub const RUN_CHILD: &str = "run-child";
 
 /// A run's process and the way to it, which it takes for its stdin.
-type Started = io::Result<(Child, Outlet)>;
-type Order = oneshot::Sender<Started>;
+type SpawnResult = io::Result<(Child, ParentSocket)>;
+type SpawnRequest = oneshot::Sender<SpawnResult>;
 
 /// Spawns children from one thread that never ends: the kernel ties “dies with its parent” to the *thread* that spawned
-/// (safety.md finding 9), so a pool thread that idles out would take running children with it.
+/// (docs/design/safety.md 1.9), so a pool thread that idles out would take running children with it.
 #[derive(Clone)]
 pub struct Spawner {
-    orders: mpsc::Sender<Order>,
+    requests: mpsc::Sender<SpawnRequest>,
 }
 
 impl Spawner {
     /// `program` is pieme itself.
     pub fn start(program: PathBuf) -> io::Result<Spawner> {
-        let (orders, inbox) = mpsc::channel::<Order>();
+        let (orders, inbox) = mpsc::channel::<SpawnRequest>();
         thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             for answer in inbox {
                 // An asker who has gone away leaves a child without an assignment: it sees its stdin close, and ends.
-                let started = caught(|| spawn(&program)).unwrap_or_else(|why| Err(io::Error::other(why)));
+                let started = catch_panic(|| spawn_child(&program)).unwrap_or_else(|why| Err(io::Error::other(why)));
                 drop(answer.send(started));
             }
             // The last handle is gone, but children may still run: stay until the process ends.
@@ -45,19 +45,19 @@ impl Spawner {
                 thread::park();
             }
         })?;
-        Ok(Spawner { orders })
+        Ok(Spawner { requests: orders })
     }
 
-    pub async fn spawn(&self) -> Started {
+    pub async fn spawn(&self) -> SpawnResult {
         let (answer, answered) = oneshot::channel();
         // A thread that is gone drops the order, and it is not answered.
-        let _ = self.orders.send(answer);
+        let _ = self.requests.send(answer);
         answered.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes has ended")))
     }
 }
 
-fn spawn(program: &Path) -> Started {
-    let (outlet, theirs) = Outlet::pair()?;
+fn spawn_child(program: &Path) -> SpawnResult {
+    let (outlet, theirs) = ParentSocket::pair()?;
     let child = Command::new(program)
         .arg(RUN_CHILD)
         .env_clear()

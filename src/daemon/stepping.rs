@@ -8,77 +8,78 @@ use std::sync::Arc;
 use chrono::Utc;
 use tokio::sync::mpsc;
 
-use crate::model::{RunId, Stepped, shortage};
-use crate::taskdir::TaskFolder;
-use crate::wire::{self, Answer, Assignment, MAX_MESSAGES, Message};
+use crate::model::{RunId, StepwiseState, shortage};
+use crate::protocol;
+use crate::protocol::{Job, MAX_MESSAGES, Message, ParentAnswer};
+use crate::tasks::TaskFolder;
 
-use super::desk::Desk;
-use super::process::Process;
-use super::runner::{Runner, give};
-use super::scratch::Scratch;
+use super::child::requests::ChildRequests;
+use super::host_limiter::{AnswerSender, ChildAnswer};
+use super::process::ChildProcess;
+use super::runner::{Runner, write_job_and_answers};
+use super::scratch::ScratchFolder;
 use super::threads;
-use super::turns::{Answers, Given};
 
 /// A walk under way. Its process ends with it.
-pub struct Stepping {
-    answers: Answers,
-    news: mpsc::Receiver<(Stepped, Vec<u8>)>,
-    _process: Process,
-    _scratch: Option<Scratch>,
+pub struct StepProcess {
+    answers: AnswerSender,
+    reports: mpsc::Receiver<(StepwiseState, Vec<u8>)>,
+    _process: ChildProcess,
+    _scratch: Option<ScratchFolder>,
 }
 
 impl Runner {
     /// Starts a walk and waits until it stands before its first step; else says why it does not.
-    pub async fn step_through(&self, folder: &Arc<TaskFolder>) -> Result<(Stepping, Stepped), String> {
+    pub async fn start_stepping(&self, folder: &Arc<TaskFolder>) -> Result<(StepProcess, StepwiseState), String> {
         let run = RunId::new();
-        let (mut assignment, scratch) = self.assignment(folder, run).await.map_err(|verdict| verdict.sentence)?;
+        let (mut assignment, scratch) = self.job_for_child(folder, run).await.map_err(|verdict| verdict.sentence)?;
         assignment.stepwise = true;
-        let begun = self.begin_stepping(folder, assignment, scratch).await;
+        let begun = self.start_step_process(folder, assignment, scratch).await;
         let mut stepping =
             begun.map_err(|error| format!("no process could be started: {}", shortage::in_words(&error)))?;
-        match stepping.news.recv().await {
+        match stepping.reports.recv().await {
             Some((stepped, _)) => Ok((stepping, stepped)),
             None => Err("the walk could not begin; a run of the task says why".to_owned()),
         }
     }
 
-    async fn begin_stepping(
+    async fn start_step_process(
         &self,
         folder: &Arc<TaskFolder>,
-        assignment: Assignment,
-        scratch: Option<Scratch>,
-    ) -> io::Result<Stepping> {
+        assignment: Job,
+        scratch: Option<ScratchFolder>,
+    ) -> io::Result<StepProcess> {
         let (child, outlet) = self.spawner.spawn().await?;
-        let (process, stdout) = Process::follow(child)?;
+        let (process, stdout) = ChildProcess::supervise(child)?;
         let (answers, answered) = std::sync::mpsc::channel();
-        let desk = Desk::open(assignment.run, folder, self.turns.clone(), answers.clone());
+        let desk = ChildRequests::open(assignment.run, folder, self.host_limiter.clone(), answers.clone());
         let (tell, news) = mpsc::channel(1);
         // Each ends when the other side does: the process with its stdin, our threads with the process.
-        threads::start("step-give", move || give(outlet, &assignment, answered))?;
-        threads::start("step-hear", move || hear(stdout, desk, &tell))?;
-        Ok(Stepping { answers, news, _process: process, _scratch: scratch })
+        threads::start("step-give", move || write_job_and_answers(outlet, &assignment, answered))?;
+        threads::start("step-hear", move || serve_requests(stdout, desk, &tell))?;
+        Ok(StepProcess { answers, reports: news, _process: process, _scratch: scratch })
     }
 }
 
-impl Stepping {
+impl StepProcess {
     /// Does a step, or takes one back; none: the process is gone.
-    pub async fn go(&mut self, forward: bool) -> Option<(Stepped, Vec<u8>)> {
-        self.answers.send(Given::Said(Answer::Step { forward }, Vec::new())).ok()?;
-        self.news.recv().await
+    pub async fn step(&mut self, forward: bool) -> Option<(StepwiseState, Vec<u8>)> {
+        self.answers.send(ChildAnswer::Reply(ParentAnswer::Step { forward }, Vec::new())).ok()?;
+        self.reports.recv().await
     }
 }
 
 /// Grants what the walk asks for, as a run's desk does, and keeps nothing of it.
-fn hear(mut pipe: ChildStdout, mut desk: Desk, tell: &mpsc::Sender<(Stepped, Vec<u8>)>) {
+fn serve_requests(mut pipe: ChildStdout, mut desk: ChildRequests, tell: &mpsc::Sender<(StepwiseState, Vec<u8>)>) {
     for _ in 0..MAX_MESSAGES {
-        let Ok(Some((message, raw))) = wire::read::<Message>(&mut pipe) else { return };
+        let Ok(Some((message, raw))) = protocol::read::<Message>(&mut pipe) else { return };
         match message {
-            Message::Turn { host, delay_ms } => desk.turn(&host, delay_ms),
-            Message::Over { pause_ms } => desk.over(pause_ms, Utc::now()),
-            Message::Body { url } => desk.body(&url, Utc::now()),
-            Message::Connect { question, host, port } => desk.broker.connect(question, host, port),
-            Message::Stepped(stepped) => {
-                desk.rest();
+            Message::Turn { host, delay_ms } => desk.request_turn(&host, delay_ms),
+            Message::TurnFinished { pause_ms } => desk.release_turn(pause_ms, Utc::now()),
+            Message::Body { url } => desk.send_cached_body(&url, Utc::now()),
+            Message::Connect { question, host, port } => desk.connector.connect(question, host, port),
+            Message::StepState(stepped) => {
+                desk.release_while_idle();
                 if tell.blocking_send((stepped, raw)).is_err() {
                     return;
                 }
@@ -87,14 +88,14 @@ fn hear(mut pipe: ChildStdout, mut desk: Desk, tell: &mpsc::Sender<(Stepped, Vec
             Message::Trace(_)
             | Message::Page { .. }
             | Message::Rows { .. }
-            | Message::SoFar { .. }
+            | Message::Progress { .. }
             | Message::Cookies { .. }
             | Message::Learned { .. }
             | Message::LearnedDetails { .. }
-            | Message::Keep(_)
+            | Message::CachePage(_)
             | Message::Robots(_)
-            | Message::Mended(_)
-            | Message::Studied { .. } => {}
+            | Message::Repaired(_)
+            | Message::Inspected { .. } => {}
         }
     }
 }

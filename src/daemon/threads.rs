@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 /// What a thread works out; none where it has panicked.
-pub struct Working<T>(oneshot::Receiver<T>);
+pub struct ThreadResult<T>(oneshot::Receiver<T>);
 
-impl<T> Future for Working<T> {
+impl<T> Future for ThreadResult<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
@@ -24,26 +24,26 @@ impl<T> Future for Working<T> {
 }
 
 /// Starts a thread for this work alone, which may last as long as it likes.
-pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Working<T>> {
+pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<ThreadResult<T>> {
     let (done, working) = oneshot::channel();
     // Whoever has gone needs no result.
     thread::Builder::new().name(name.to_owned()).spawn(move || drop(done.send(work())))?;
-    Ok(Working(working))
+    Ok(ThreadResult(working))
 }
 
 /// Does short work on one of the threads that are shared; fails where it panics, and where there is no thread for it.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let begun = caught(|| spawn_blocking(work)).map_err(io::Error::other)?;
+    let begun = catch_panic(|| spawn_blocking(work)).map_err(io::Error::other)?;
     begun.await.map_err(io::Error::other)
 }
 
 /// Does it, or says what it panicked with.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(words)
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(panic_message)
 }
 
 /// What a panic has to say.
-pub fn words(panic: Box<dyn Any + Send>) -> String {
+pub fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let said = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
     said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it did not say why".to_owned())
 }
@@ -58,6 +58,6 @@ mod tests {
         assert_eq!(broken.await, None::<()>);
         assert_eq!(start("test", || 7).expect("a thread").await, Some(7));
         assert!(blocking(|| panic!("on purpose")).await.map(|(): ()| ()).is_err());
-        assert_eq!(caught(|| panic!("number {}", 7)), Err::<(), _>("number 7".to_owned()));
+        assert_eq!(catch_panic(|| panic!("number {}", 7)), Err::<(), _>("number 7".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! Watches tasks/. An event is only a hint to look: notify loses files (safety.md finding 3), a full rescan is the truth.
+//! Watches tasks/. An event is only a hint to rescan, since notify loses files (docs/design/safety.md 1.3).
 //!
 //! inotify watches inodes, not paths. Every second the path is compared with the inode that is watched: tasks/ may have
 //! been moved, swapped, mounted over, or be a symlink with another target.
@@ -15,61 +15,67 @@ use tokio::time::{Instant, interval};
 use super::Event;
 
 /// A new folder is to be seen within two seconds.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Where the folder cannot be watched that is tried again after so long.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Hints come for as long as this is held.
-pub struct Watch(AbortHandle);
+pub struct FolderWatch(AbortHandle);
 
-impl Drop for Watch {
+impl Drop for FolderWatch {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Sends hints, whatever comes to stand at the path. What is dropped from a full inbox is no loss: a rescan sees all.
-pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<Watch> {
-    let seen = folder_at(tasks);
-    let watcher = watcher_of(tasks, &events)?;
-    let follow = Follow { tasks: tasks.to_owned(), events, seen, watcher: Some(watcher), retry_at: Instant::now() };
-    Ok(Watch(tokio::spawn(follow.follow()).abort_handle()))
+pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<FolderWatch> {
+    let seen = folder_identity(tasks);
+    let watcher = start_watcher(tasks, &events)?;
+    let follow = FolderWatcher {
+        tasks: tasks.to_owned(),
+        events,
+        watched: seen,
+        watcher: Some(watcher),
+        retry_at: Instant::now(),
+    };
+    Ok(FolderWatch(tokio::spawn(follow.run()).abort_handle()))
 }
 
 /// The folder that is watched, and where it should be.
-struct Follow {
+struct FolderWatcher {
     tasks: PathBuf,
     events: mpsc::Sender<Event>,
     /// Which folder it is: its device and its number there.
-    seen: Option<(u64, u64)>,
+    watched: Option<(u64, u64)>,
     watcher: Option<RecommendedWatcher>,
     retry_at: Instant,
 }
 
-impl Follow {
-    async fn follow(mut self) {
-        let mut looks = interval(LOOK_EVERY);
+impl FolderWatcher {
+    async fn run(mut self) {
+        let mut looks = interval(CHECK_INTERVAL);
         loop {
             looks.tick().await;
-            let found = folder_at(&self.tasks);
+            let found = folder_identity(&self.tasks);
             let is_unwatched = found.is_some() && self.watcher.is_none() && Instant::now() >= self.retry_at;
-            if found != self.seen || is_unwatched {
-                self.go_to(found);
+            if found != self.watched || is_unwatched {
+                self.switch_to(found);
                 let _ = self.events.try_send(Event::FolderHint);
             }
         }
     }
 
-    fn go_to(&mut self, found: Option<(u64, u64)>) {
-        if found != self.seen {
+    fn switch_to(&mut self, found: Option<(u64, u64)>) {
+        if found != self.watched {
             tracing::info!("{} is another folder than before", self.tasks.display());
         }
         // First this: of the old folder nobody wants to hear any more.
         self.watcher = None;
-        self.seen = found;
+        self.watched = found;
         self.retry_at = Instant::now() + RETRY_AFTER;
         if found.is_some() {
-            match watcher_of(&self.tasks, &self.events) {
+            match start_watcher(&self.tasks, &self.events) {
                 Ok(watcher) => self.watcher = Some(watcher),
                 Err(error) => tracing::warn!("{} cannot be watched: {error}", self.tasks.display()),
             }
@@ -78,15 +84,15 @@ impl Follow {
 }
 
 /// Which folder a path leads to now: its device and its number there.
-fn folder_at(path: &Path) -> Option<(u64, u64)> {
+fn folder_identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
 }
 
-fn watcher_of(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<RecommendedWatcher> {
+fn start_watcher(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<RecommendedWatcher> {
     let (root, events) = (tasks.to_owned(), events.clone());
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let worth_a_look = match event {
-            Ok(event) => event.need_rescan() || (!event.kind.is_access() && concerns_a_task(&root, &event.paths)),
+            Ok(event) => event.need_rescan() || (!event.kind.is_access() && is_task_change(&root, &event.paths)),
             Err(_) => true,
         };
         if worth_a_look {
@@ -98,7 +104,7 @@ fn watcher_of(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<Reco
 }
 
 /// What pieme itself writes under `.state/` and `samples/` after each run is no news.
-fn concerns_a_task(root: &Path, paths: &[std::path::PathBuf]) -> bool {
+fn is_task_change(root: &Path, paths: &[std::path::PathBuf]) -> bool {
     paths.is_empty()
         || paths.iter().any(|path| {
             let inside = path.strip_prefix(root).unwrap_or(path);
@@ -122,7 +128,7 @@ mod tests {
             ("/srv/tasks/hotels/.state/cookies.json", false),
             ("/srv/tasks/hotels/samples/page-1.html", false),
         ] {
-            assert_eq!(concerns_a_task(root, &[path.into()]), news, "{path}");
+            assert_eq!(is_task_change(root, &[path.into()]), news, "{path}");
         }
     }
 }

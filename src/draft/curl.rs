@@ -6,11 +6,12 @@ mod body;
 mod steps;
 
 use super::secret::Vault;
-use super::words::{self, WordsError};
-use super::{Draft, finished};
-use command::Command;
+use super::shell_words;
+use super::shell_words::WordsError;
+use super::{Draft, redacted_draft};
+use command::CurlCommand;
 
-pub use body::body_of;
+pub use body::parse_body;
 pub use steps::{empty_login, user_field};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,15 +36,15 @@ pub enum CurlError {
 pub const MAX_BYTES: usize = 2 << 20;
 
 /// The draft of what was pasted: one command, or several.
-pub fn of_curl(text: &str) -> Result<Draft, CurlError> {
+pub fn from_curl(text: &str) -> Result<Draft, CurlError> {
     if text.len() > MAX_BYTES {
         return Err(CurlError::TooLong(text.len()));
     }
     if text.contains("Invoke-WebRequest") || text.contains("Invoke-RestMethod") {
         return Err(CurlError::PowerShell);
     }
-    let commands = words::commands(text)?;
-    let curls: Vec<&[String]> = commands.iter().filter_map(|words| after_curl(words)).collect();
+    let commands = shell_words::commands(text)?;
+    let curls: Vec<&[String]> = commands.iter().filter_map(|words| without_curl_word(words)).collect();
     match (curls.as_slice(), commands.as_slice()) {
         // Without the word itself: somebody has copied from behind it.
         ([], [words, ..]) if words.iter().any(|word| word.starts_with("http")) => draft(&[words]),
@@ -53,11 +54,11 @@ pub fn of_curl(text: &str) -> Result<Draft, CurlError> {
 }
 
 /// The same of words that a shell has cut already, with or without `curl` before them.
-pub fn of_words(words: &[String]) -> Result<Draft, CurlError> {
-    draft(&[after_curl(words).unwrap_or(words)])
+pub fn from_curl_words(words: &[String]) -> Result<Draft, CurlError> {
+    draft(&[without_curl_word(words).unwrap_or(words)])
 }
 
-fn after_curl(words: &[String]) -> Option<&[String]> {
+fn without_curl_word(words: &[String]) -> Option<&[String]> {
     let (first, rest) = words.split_first()?;
     let program = first.rsplit(['/', '\\']).next().unwrap_or_default();
     matches!(program, "curl" | "curl.exe").then_some(rest)
@@ -69,15 +70,15 @@ fn draft(commands: &[&[String]]) -> Result<Draft, CurlError> {
     let mut vault = None;
     let mut last = None;
     for words in commands {
-        for command in Command::read(words)? {
-            let vault = vault.get_or_insert_with(|| Vault::new(command.asked.url.host_str()));
-            found.extend(steps::of(&command, vault));
-            last = Some(command.asked.url.clone());
+        for command in CurlCommand::read(words)? {
+            let vault = vault.get_or_insert_with(|| Vault::new(command.request.url.host_str()));
+            found.extend(steps::steps_of_command(&command, vault));
+            last = Some(command.request.url.clone());
         }
     }
     let vault = vault.ok_or(CurlError::NoAddress)?;
     if let Some(url) = &last {
-        notes.push(format!("With it goes a task.toml: url = \"{}\"", super::bare(url)));
+        notes.push(format!("With it goes a task.toml: url = \"{}\"", super::host_and_path(url)));
     }
-    Ok(finished(last, found, notes, &vault))
+    Ok(redacted_draft(last, found, notes, &vault))
 }

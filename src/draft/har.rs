@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::asked::{Asked, Sent};
-use super::curl::body_of;
+use super::curl::parse_body;
+use super::recorded_request::{RecordedBody, RecordedRequest};
 use crate::page::charset;
 
 /// A longer recording is of more than one visit.
 pub const MAX_BYTES: u64 = 200 << 20;
 /// Of the bodies of all pages together; the rest is read without them.
-const MAX_KEPT: usize = 64 << 20;
+const MAX_TOTAL_BODY_BYTES: usize = 64 << 20;
 const MAX_ENTRIES: usize = 20_000;
 
 #[derive(Debug, thiserror::Error)]
@@ -31,8 +31,8 @@ pub enum HarError {
 
 /// One request and its answer.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    pub asked: Asked,
+pub struct HarEntry {
+    pub request: RecordedRequest,
     /// Where a redirect leads.
     pub location: Option<String>,
     pub is_document: bool,
@@ -43,7 +43,7 @@ pub struct Entry {
 /// What was recorded.
 #[derive(Debug, Default)]
 pub struct Recording {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HarEntry>,
     /// All requests, also those that were dropped.
     pub total: usize,
     kept_bytes: usize,
@@ -52,9 +52,9 @@ pub struct Recording {
 /// Reads a recording of at most so many bytes.
 pub fn read(from: impl Read, most: u64) -> Result<Recording, HarError> {
     let mut recording = Recording::default();
-    let limited = Limited { from, left: most };
+    let limited = LimitedReader { from, left: most };
     let mut json = serde_json::Deserializer::from_reader(std::io::BufReader::new(limited));
-    let result = Map("log", Map("entries", Entries(&mut recording))).deserialize(&mut json);
+    let result = KeySeed("log", KeySeed("entries", EntriesSeed(&mut recording))).deserialize(&mut json);
     match result {
         Ok(true) => Ok(recording),
         Ok(false) => Err(HarError::Broken(serde::de::Error::custom("it has no `log.entries`"))),
@@ -69,12 +69,12 @@ pub fn read(from: impl Read, most: u64) -> Result<Recording, HarError> {
 const TOO_LARGE: &str = "larger than the limit";
 
 /// A reader that fails when it has read too much.
-struct Limited<R> {
+struct LimitedReader<R> {
     from: R,
     left: u64,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.from.read(buffer)?;
         self.left = self.left.checked_sub(n as u64).ok_or_else(|| std::io::Error::other(TOO_LARGE))?;
@@ -83,9 +83,9 @@ impl<R: Read> Read for Limited<R> {
 }
 
 /// Of an object, the value under one key; the rest is passed over. Answers whether it was there.
-struct Map<S>(&'static str, S);
+struct KeySeed<S>(&'static str, S);
 
-impl<'de, S: DeserializeSeed<'de, Value = bool>> DeserializeSeed<'de> for Map<S> {
+impl<'de, S: DeserializeSeed<'de, Value = bool>> DeserializeSeed<'de> for KeySeed<S> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -93,7 +93,7 @@ impl<'de, S: DeserializeSeed<'de, Value = bool>> DeserializeSeed<'de> for Map<S>
     }
 }
 
-impl<'de, S: DeserializeSeed<'de, Value = bool>> Visitor<'de> for Map<S> {
+impl<'de, S: DeserializeSeed<'de, Value = bool>> Visitor<'de> for KeySeed<S> {
     type Value = bool;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -101,7 +101,7 @@ impl<'de, S: DeserializeSeed<'de, Value = bool>> Visitor<'de> for Map<S> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-        let Map(wanted, seed) = self;
+        let KeySeed(wanted, seed) = self;
         let mut seed = Some(seed);
         let mut found = false;
         while let Some(key) = map.next_key::<String>()? {
@@ -114,9 +114,9 @@ impl<'de, S: DeserializeSeed<'de, Value = bool>> Visitor<'de> for Map<S> {
     }
 }
 
-struct Entries<'r>(&'r mut Recording);
+struct EntriesSeed<'r>(&'r mut Recording);
 
-impl<'de> DeserializeSeed<'de> for Entries<'_> {
+impl<'de> DeserializeSeed<'de> for EntriesSeed<'_> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -124,7 +124,7 @@ impl<'de> DeserializeSeed<'de> for Entries<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Entries<'_> {
+impl<'de> Visitor<'de> for EntriesSeed<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for Entries<'_> {
         while let Some(raw) = list.next_element::<RawEntry>()? {
             self.0.total += 1;
             if self.0.entries.len() < MAX_ENTRIES {
-                self.0.take(raw);
+                self.0.add_entry(raw);
             }
         }
         Ok(true)
@@ -143,10 +143,10 @@ impl<'de> Visitor<'de> for Entries<'_> {
 }
 
 impl Recording {
-    fn take(&mut self, raw: RawEntry) {
-        let Some(mut entry) = raw.entry() else { return };
+    fn add_entry(&mut self, raw: RawEntry) {
+        let Some(mut entry) = raw.into_relevant_entry() else { return };
         self.kept_bytes += entry.text.as_ref().map_or(0, String::len);
-        if self.kept_bytes > MAX_KEPT {
+        if self.kept_bytes > MAX_TOTAL_BODY_BYTES {
             entry.text = None;
         }
         self.entries.push(entry);
@@ -168,13 +168,13 @@ struct RawRequest {
     method: String,
     url: String,
     #[serde(default)]
-    headers: Vec<Pair>,
+    headers: Vec<HarPair>,
     #[serde(default, rename = "postData")]
     post_data: Option<PostData>,
 }
 
 #[derive(Deserialize)]
-struct Pair {
+struct HarPair {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -188,22 +188,22 @@ struct PostData {
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
-    params: Option<Vec<Pair>>,
+    params: Option<Vec<HarPair>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawResponse {
     status: i64,
-    content: Content,
+    content: HarContent,
     #[serde(rename = "redirectURL")]
     redirect_url: Option<String>,
-    headers: Vec<Pair>,
+    headers: Vec<HarPair>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Content {
+struct HarContent {
     #[serde(rename = "mimeType")]
     mime_type: Option<String>,
     text: Option<String>,
@@ -212,7 +212,7 @@ struct Content {
 
 impl RawEntry {
     /// `None` for what no robot needs: pictures, styles, scripts, failed requests, other schemes.
-    fn entry(self) -> Option<Entry> {
+    fn into_relevant_entry(self) -> Option<HarEntry> {
         let url = Url::parse(&self.request.url)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some())?;
@@ -220,7 +220,12 @@ impl RawEntry {
         let headers: Vec<(String, String)> =
             self.request.headers.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
         let method = self.request.method.to_uppercase();
-        let asked = Asked { method, url, headers, sent: self.request.post_data.map_or(Sent::Nothing, sent) };
+        let asked = RecordedRequest {
+            method,
+            url,
+            headers,
+            body: self.request.post_data.map_or(RecordedBody::Empty, recorded_body),
+        };
         let mime = self.response.content.mime_type.unwrap_or_default().to_lowercase();
         let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
         let header = self
@@ -236,7 +241,7 @@ impl RawEntry {
             (None, None) => mime.contains("html") || is_redirect && (mime.is_empty() || asked.is_post()),
         };
         let is_data = !is_document && mime.contains("json");
-        let is_asked_by_hand = !is_document && asked.is_post() && !matches!(asked.sent, Sent::Nothing);
+        let is_asked_by_hand = !is_document && asked.is_post() && !matches!(asked.body, RecordedBody::Empty);
         if asked.method == "OPTIONS" || !(is_document || is_data || is_asked_by_hand) {
             return None;
         }
@@ -247,19 +252,19 @@ impl RawEntry {
             }
             _ => Some(text),
         });
-        Some(Entry { asked, location, is_document, text })
+        Some(HarEntry { request: asked, location, is_document, text })
     }
 }
 
-fn sent(data: PostData) -> Sent {
+fn recorded_body(data: PostData) -> RecordedBody {
     let text = data.text.unwrap_or_default();
     let is_form = data.mime_type.as_deref().is_some_and(|kind| kind.contains("x-www-form-urlencoded"));
     match data.params {
         // Firefox and older Chromes decode the parameters, or do not; the text is the truth where there is one.
         Some(params) if text.is_empty() && !params.is_empty() => {
             let fields = params.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
-            if is_form { Sent::Form(fields) } else { Sent::Multipart(fields) }
+            if is_form { RecordedBody::Form(fields) } else { RecordedBody::Multipart(fields) }
         }
-        _ => body_of(data.mime_type.as_deref(), &text),
+        _ => parse_body(data.mime_type.as_deref(), &text),
     }
 }

@@ -8,25 +8,25 @@
 //! A draft never holds a secret's value: `secret` keeps it back, and [`Draft`] is made only by [`finished`], which looks through
 //! everything once more.
 
-mod words;
+mod shell_words;
+mod recorded_request;
 mod curl;
 mod har;
 mod recording;
 mod pages;
 mod series;
-mod asked;
 mod secret;
 mod print;
 
 use url::Url;
 
-use crate::model::{Script, Step, Task};
+use crate::model::{Script, ScriptStep, Task};
 use secret::Vault;
 
-pub use curl::{CurlError, MAX_BYTES as MAX_CURL_BYTES, of_curl, of_words};
+pub use curl::{CurlError, MAX_BYTES as MAX_CURL_BYTES, from_curl, from_curl_words};
 pub use har::{HarError, MAX_BYTES as MAX_HAR_BYTES};
 pub use print::step as step_toml;
-pub use recording::of_har;
+pub use recording::from_har;
 
 /// A robot.toml to begin with.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Draft {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftStep {
-    pub step: Step,
+    pub step: ScriptStep,
     pub comments: Vec<String>,
     /// Only proposed: it stands in the file as a comment.
     pub is_proposal: bool,
@@ -52,15 +52,15 @@ pub struct DraftStep {
 pub struct SecretName {
     pub name: String,
     /// What it was in the recording: “the field password”.
-    pub what: String,
+    pub description: String,
 }
 
 impl DraftStep {
-    fn new(step: Step) -> DraftStep {
+    fn new(step: ScriptStep) -> DraftStep {
         DraftStep { step, comments: Vec::new(), is_proposal: false }
     }
 
-    fn saying(mut self, comments: impl IntoIterator<Item = String>) -> DraftStep {
+    fn with_comments(mut self, comments: impl IntoIterator<Item = String>) -> DraftStep {
         self.comments.extend(comments);
         self
     }
@@ -88,44 +88,45 @@ impl Draft {
 }
 
 /// Looks through everything once more for values that are kept back.
-fn finished(url: Option<Url>, steps: Vec<DraftStep>, notes: Vec<String>, vault: &Vault) -> Draft {
-    let cover = |texts: Vec<String>| texts.iter().map(|text| vault.cover(text)).collect::<Vec<_>>();
+fn redacted_draft(url: Option<Url>, steps: Vec<DraftStep>, notes: Vec<String>, vault: &Vault) -> Draft {
+    let cover = |texts: Vec<String>| texts.iter().map(|text| vault.redact(text)).collect::<Vec<_>>();
     let steps = steps.into_iter().map(|it| DraftStep {
-        step: covered(it.step, vault),
+        step: redact_step(it.step, vault),
         comments: cover(it.comments),
         is_proposal: it.is_proposal,
     });
-    let url = url.map(|url| bare(&url)).filter(|url| vault.cover(url.as_str()) == url.as_str());
+    let url = url.map(|url| host_and_path(&url)).filter(|url| vault.redact(url.as_str()) == url.as_str());
     let steps: Vec<DraftStep> = steps.collect();
     let used = serde_json::to_string(&steps.iter().map(|it| &it.step).collect::<Vec<_>>()).unwrap_or_default();
     let secrets = vault.names().filter(|(name, _)| used.contains(&format!("${{secret:{name}}}")));
-    let secrets = secrets.map(|(name, what)| SecretName { name: name.to_owned(), what: vault.cover(what) }).collect();
+    let secrets =
+        secrets.map(|(name, what)| SecretName { name: name.to_owned(), description: vault.redact(what) }).collect();
     Draft { url, steps, notes: cover(notes), secrets }
 }
 
 /// As JSON, so that a new key of a step cannot be forgotten here.
-fn covered(step: Step, vault: &Vault) -> Step {
+fn redact_step(step: ScriptStep, vault: &Vault) -> ScriptStep {
     let Ok(mut value) = serde_json::to_value(&step) else { return step };
-    cover_json(&mut value, vault);
+    redact_json(&mut value, vault);
     serde_json::from_value(value).unwrap_or(step)
 }
 
-fn cover_json(value: &mut serde_json::Value, vault: &Vault) {
+fn redact_json(value: &mut serde_json::Value, vault: &Vault) {
     use serde_json::Value;
     match value {
-        Value::String(text) => *text = vault.cover(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| cover_json(item, vault)),
+        Value::String(text) => *text = vault.redact(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_json(item, vault)),
         Value::Object(map) => {
             // Keys too: a table may be keyed by what is secret.
             let entries: Vec<(String, Value)> = std::mem::take(map).into_iter().collect();
             for (key, mut item) in entries {
-                cover_json(&mut item, vault);
-                map.insert(vault.cover(&key), item);
+                redact_json(&mut item, vault);
+                map.insert(vault.redact(&key), item);
             }
         }
         Value::Number(number) => {
             let text = number.to_string();
-            let without = vault.cover(&text);
+            let without = vault.redact(&text);
             if without != text {
                 *value = Value::String(without);
             }
@@ -135,7 +136,7 @@ fn cover_json(value: &mut serde_json::Value, vault: &Vault) {
 }
 
 /// Host and path alone: what a task.toml begins with.
-fn bare(url: &Url) -> Url {
+fn host_and_path(url: &Url) -> Url {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);

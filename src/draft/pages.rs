@@ -5,46 +5,47 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 
-use super::secret::is_forgery_token;
-use crate::induce::{self, LearnOptions};
+use super::secret::is_csrf_token_name;
+use crate::learn;
+use crate::learn::LearnOptions;
 use crate::page::{NodeId, Tree};
-use crate::robot::form::{self, Form, Press, Purpose};
+use crate::robot::form::{self, Form, FormPurpose, SubmitButton};
 use crate::robot::link;
 
 /// A page of the recording, read.
-pub struct Seen {
+pub struct RecordedPage {
     pub url: Url,
     pub tree: Tree,
 }
 
 /// A form as a script calls it, and what a person did in it.
 #[derive(Debug, PartialEq)]
-pub struct FormOf {
+pub struct SubmittedForm {
     pub form: String,
     pub typed: Vec<(String, String)>,
     pub button: Option<String>,
 }
 
-impl Seen {
-    pub fn new(url: Url, text: &str) -> Seen {
-        Seen { tree: Tree::parse(text), url }
+impl RecordedPage {
+    pub fn new(url: Url, text: &str) -> RecordedPage {
+        RecordedPage { tree: Tree::parse(text), url }
     }
 
     /// The form with a password whose field has this name.
     pub fn login_form(&self, password: &str) -> Option<Form> {
-        form::all(&self.tree).into_iter().find(|form| form.fields.iter().any(|field| field.name == password))
+        form::find_all(&self.tree).into_iter().find(|form| form.fields.iter().any(|field| field.name == password))
     }
 
     /// The form that sent these fields to this address, told by the names of its fields.
-    pub fn sent_by(&self, to: &Url, sent: &[(String, String)]) -> Option<FormOf> {
-        let forms = form::all(&self.tree);
+    pub fn submitted_form(&self, to: &Url, sent: &[(String, String)]) -> Option<SubmittedForm> {
+        let forms = form::find_all(&self.tree);
         let fits = |form: &&Form| {
             let has = |name: &str| {
                 form.fields.iter().any(|field| field.name == name)
                     || form.buttons.iter().any(|it| it.name.as_deref() == Some(name))
             };
             let goes_there = form
-                .fill(&self.url, encoding_rs::UTF_8, &Default::default(), Press::First)
+                .fill(&self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First)
                 .is_ok_and(|filled| filled.url.path() == to.path() && filled.url.origin() == to.origin());
             form.post && goes_there && sent.iter().all(|(name, _)| has(name))
         };
@@ -54,26 +55,26 @@ impl Seen {
         let button = sent.iter().map(|(name, _)| name).find(|name| is_button(name)).cloned();
         let typed = sent
             .iter()
-            .filter(|(name, _)| !is_button(name) && !is_forgery_token(name))
+            .filter(|(name, _)| !is_button(name) && !is_csrf_token_name(name))
             .filter(|pair| !defaults.contains(pair))
             .cloned()
             .collect();
         let button = button.filter(|_| form.buttons.len() > 1);
-        Some(FormOf { form: self.name_of(form)?, typed, button })
+        Some(SubmittedForm { form: self.shortest_form_name(form)?, typed, button })
     }
 
     /// What the form would send untouched.
     fn defaults(&self, form: &Form) -> Vec<(String, String)> {
-        let filled = form.fill(&self.url, encoding_rs::UTF_8, &Default::default(), Press::First);
+        let filled = form.fill(&self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First);
         let body = filled.ok().and_then(|filled| filled.body).unwrap_or_default();
         form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
     /// The shortest words by which a script finds just this form.
-    fn name_of(&self, wanted: &Form) -> Option<String> {
+    fn shortest_form_name(&self, wanted: &Form) -> Option<String> {
         let action = wanted.action.as_deref().filter(|action| !action.contains(['"', '\\']));
         let purpose = match wanted.purpose() {
-            purpose @ (Purpose::Search | Purpose::Login) => Some(purpose.word().to_owned()),
+            purpose @ (FormPurpose::Search | FormPurpose::Login) => Some(purpose.name().to_owned()),
             _ => None,
         };
         let ways = [
@@ -89,7 +90,7 @@ impl Seen {
     }
 
     /// Where on the page this value stands in an attribute: selector and attribute.
-    pub fn place_of(&self, value: &str) -> Option<(String, String)> {
+    pub fn attribute_holding(&self, value: &str) -> Option<(String, String)> {
         let holds =
             |&node: &NodeId| ["value", "content"].iter().any(|name| self.tree.attribute(node, name) == Some(value));
         let node = self.tree.subtree(self.tree.root()).find(holds)?;
@@ -101,8 +102,8 @@ impl Seen {
 
     /// The links of the rows that would be learned from this page.
     pub fn row_links(&self) -> BTreeSet<String> {
-        let candidates = induce::learn(std::slice::from_ref(&self.tree), &LearnOptions::default());
-        let Some(best) = candidates.into_iter().find(induce::is_plausible) else { return BTreeSet::new() };
+        let candidates = learn::learn(std::slice::from_ref(&self.tree), &LearnOptions::default());
+        let Some(best) = candidates.into_iter().find(learn::is_plausible) else { return BTreeSet::new() };
         let base = link::base(&self.tree, &self.url);
         let cells = best.table.rows.iter().flat_map(|row| row.cells.iter().flatten());
         cells
@@ -121,7 +122,7 @@ fn looks_like_link(cell: &str) -> bool {
 const MIN_ROWS: usize = 3;
 
 /// The longest list of objects in a JSON document.
-pub fn rows(json: &Value) -> &[Value] {
+pub fn longest_list(json: &Value) -> &[Value] {
     let mut best: &[Value] = &[];
     let mut waiting = vec![json];
     while let Some(value) = waiting.pop() {
@@ -142,7 +143,7 @@ pub fn rows(json: &Value) -> &[Value] {
 }
 
 /// Do these rows stand in the page's text already? Then the page is the list, and the data only repeat it.
-pub fn are_shown(rows: &[Value], page: &Seen) -> bool {
+pub fn are_on_page(rows: &[Value], page: &RecordedPage) -> bool {
     const LOOKED_AT: usize = 3;
     const MIN_LEN: usize = 4;
     let text = page.tree.text(page.tree.root());
@@ -159,15 +160,16 @@ pub fn path_of(json: &Value, wanted: &str) -> Option<String> {
         Value::String(text) => (text == wanted).then(String::new),
         Value::Number(number) => (number.to_string() == wanted).then(String::new),
         Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| joined(&index.to_string(), path_of(item, wanted)?))
+            items.iter().enumerate().find_map(|(index, item)| join_path(&index.to_string(), path_of(item, wanted)?))
         }
-        Value::Object(map) => {
-            map.iter().filter(|(key, _)| !key.contains('.')).find_map(|(key, item)| joined(key, path_of(item, wanted)?))
-        }
+        Value::Object(map) => map
+            .iter()
+            .filter(|(key, _)| !key.contains('.'))
+            .find_map(|(key, item)| join_path(key, path_of(item, wanted)?)),
         Value::Null | Value::Bool(_) => None,
     }
 }
 
-fn joined(key: &str, rest: String) -> Option<String> {
+fn join_path(key: &str, rest: String) -> Option<String> {
     Some(if rest.is_empty() { key.to_owned() } else { format!("{key}.{rest}") })
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Draft, DraftStep};
 use crate::guard::is_global;
-use crate::model::Step;
+use crate::model::ScriptStep;
 
 /// Longer lines are broken into a table of their own.
 const WIDTH: usize = 128;
@@ -20,14 +20,14 @@ pub fn robot(draft: &Draft) -> String {
             "Secrets are not in this file. Each stands in a file of its own beside config.toml, mode 0600:",
         );
         for secret in &draft.secrets {
-            comment(&mut out, &format!("  secrets/{}  {}", secret.name, secret.what));
+            comment(&mut out, &format!("  secrets/{}  {}", secret.name, secret.description));
         }
     }
     for step in &draft.steps {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str(&one(step));
+        out.push_str(&step_with_comments(step));
     }
     out
 }
@@ -49,11 +49,11 @@ pub fn task(draft: &Draft) -> String {
 }
 
 /// One step as it would stand in robot.toml.
-pub fn step(step: &Step) -> String {
+pub fn step(step: &ScriptStep) -> String {
     body(&DraftStep::new(step.clone()))
 }
 
-fn one(step: &DraftStep) -> String {
+fn step_with_comments(step: &DraftStep) -> String {
     let mut out = String::new();
     for said in &step.comments {
         comment(&mut out, said);
@@ -71,7 +71,8 @@ fn one(step: &DraftStep) -> String {
 fn body(step: &DraftStep) -> String {
     let value = serde_json::to_value(&step.step).unwrap_or_default();
     let Some((verb, value)) = value.as_object().and_then(|map| map.iter().next()) else { return String::new() };
-    let value = if matches!(step.step, Step::Get(_) | Step::Post(_)) { shortest(value) } else { value.clone() };
+    let value =
+        if matches!(step.step, ScriptStep::Get(_) | ScriptStep::Post(_)) { shortest(value) } else { value.clone() };
     let line = format!("{verb} = {}", inline(&value));
     match &value {
         Value::Object(map) if line.chars().count() > WIDTH => {
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::model::Script;
 
-    fn printed(steps: Vec<Step>) -> String {
+    fn printed(steps: Vec<ScriptStep>) -> String {
         let url = Some(Url::parse("https://a.test/").expect("a URL"));
         Draft {
             url,
@@ -233,18 +234,18 @@ mod tests {
             url in "\\PC{1,90}", name in "\\PC{0,10}", value in "[\\PC\n\t\u{1}]{0,90}", header in "[a-z-]{1,12}"
         ) {
             let json = serde_json::json!({ name.clone(): [value.clone(), 1, 1.5, u64::MAX, true, {}, []], "b": { "c": value.clone() } });
-            let ask = crate::model::script::Ask {
+            let ask = crate::model::script::RequestStep {
                 url,
                 headers: [(header, value.clone())].into(),
                 form: [(name, value)].into(),
                 json: Some(json),
                 ..Default::default()
             };
-            let script = Script { steps: vec![Step::Post(ask)] };
+            let script = Script { steps: vec![ScriptStep::Post(ask)] };
             let text = printed(script.steps.clone());
             let mut back: Script = toml::from_str(&text).expect("sound TOML");
             // 2^64 - 1 does not fit into TOML's whole numbers.
-            if let (Step::Post(was), Step::Post(is)) = (&script.steps[0], &mut back.steps[0]) {
+            if let (ScriptStep::Post(was), ScriptStep::Post(is)) = (&script.steps[0], &mut back.steps[0]) {
                 prop_assert_eq!((&was.url, &was.headers, &was.form), (&is.url, &is.headers, &is.form));
             }
         }

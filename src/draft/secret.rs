@@ -8,53 +8,53 @@ use url::form_urlencoded;
 pub struct Vault {
     /// The site's short name: secrets of all tasks lie in one folder.
     site: String,
-    kept: Vec<Kept>,
+    entries: Vec<VaultEntry>,
     /// Values that get no name, since nothing in the draft needs them: cookies, one-time codes.
     unnamed: Vec<String>,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct VaultEntry {
     name: String,
-    what: String,
+    description: String,
     value: String,
 }
 
 /// A shorter value stands in other texts by chance; it is still never written where it was found.
-const MIN_COVERED: usize = 4;
+const MIN_REDACTED_LEN: usize = 4;
 
 impl Vault {
     pub fn new(host: Option<&str>) -> Vault {
-        Vault { site: host.map(short).unwrap_or_else(|| "site".to_owned()), ..Vault::default() }
+        Vault { site: host.map(site_name).unwrap_or_else(|| "site".to_owned()), ..Vault::default() }
     }
 
     /// Keeps a value back; answers what stands for it. `what` names it for the person.
-    pub fn hide(&mut self, field: &str, what: impl Into<String>, value: &str) -> String {
-        if let Some(known) = self.kept.iter().find(|kept| kept.value == value) {
+    pub fn replace_secret(&mut self, field: &str, what: impl Into<String>, value: &str) -> String {
+        if let Some(known) = self.entries.iter().find(|kept| kept.value == value) {
             return reference(&known.name);
         }
-        let wanted = format!("{}_{}", self.site, word(field));
-        let taken = |name: &str| self.kept.iter().any(|kept| kept.name == name);
+        let wanted = format!("{}_{}", self.site, identifier(field));
+        let taken = |name: &str| self.entries.iter().any(|kept| kept.name == name);
         let numbered = (2..).map(|number| format!("{wanted}_{number}"));
         let name =
             std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken(name)).expect("numbers never end");
-        self.kept.push(Kept { name: name.clone(), what: what.into(), value: value.to_owned() });
+        self.entries.push(VaultEntry { name: name.clone(), description: what.into(), value: value.to_owned() });
         reference(&name)
     }
 
     /// Keeps a value out of the draft that nothing in it needs.
-    pub fn silence(&mut self, value: &str) {
+    pub fn suppress(&mut self, value: &str) {
         self.unnamed.push(value.to_owned());
     }
 
     /// Names and what they are, without the values.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.kept.iter().map(|kept| (kept.name.as_str(), kept.what.as_str()))
+        self.entries.iter().map(|kept| (kept.name.as_str(), kept.description.as_str()))
     }
 
     /// The text with every value that is kept back replaced, in whatever spelling it stands there.
-    pub fn cover(&self, text: &str) -> String {
-        let named = self.kept.iter().map(|kept| (kept.value.as_str(), reference(&kept.name)));
+    pub fn redact(&self, text: &str) -> String {
+        let named = self.entries.iter().map(|kept| (kept.value.as_str(), reference(&kept.name)));
         let unnamed = self.unnamed.iter().map(|value| (value.as_str(), "…".to_owned()));
         let mut all: Vec<(String, String)> = named
             .chain(unnamed)
@@ -89,16 +89,16 @@ fn spellings(value: &str) -> Vec<String> {
     let json = json.trim_matches('"').to_owned();
     [value.to_owned(), form.to_lowercase(), query.to_lowercase(), form, query, json, base64]
         .into_iter()
-        .filter(|it| it.len() >= MIN_COVERED)
+        .filter(|it| it.len() >= MIN_REDACTED_LEN)
         .collect()
 }
 
 /// `shop` of `www.shop.co.uk`: the part of a host's name that people call the site by.
-fn short(host: &str) -> String {
+fn site_name(host: &str) -> String {
     let labels: Vec<&str> = site_of(host).split('.').map(str::trim).collect();
     let first = labels.first().copied().unwrap_or_default();
     let is_address = host.starts_with('[') || host.chars().all(|c| c.is_ascii_digit() || c == '.');
-    if is_address || first.is_empty() { "site".to_owned() } else { word(first) }
+    if is_address || first.is_empty() { "site".to_owned() } else { identifier(first) }
 }
 
 /// The part of a host's name that belongs to one owner, as far as it can be told without a list of all countries' habits.
@@ -118,7 +118,7 @@ pub fn site_of(host: &str) -> &str {
 }
 
 /// A name of letters, digits and `_` out of any text.
-pub fn word(text: &str) -> String {
+pub fn identifier(text: &str) -> String {
     const MAX: usize = 40;
     let mut out = String::new();
     for c in text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }) {
@@ -134,7 +134,7 @@ pub fn word(text: &str) -> String {
 }
 
 /// Is what goes under this name (a header, a field, a key, a parameter) nobody else's business?
-pub fn smells(name: &str, value: &str) -> bool {
+pub fn is_sensitive(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
     }
@@ -210,14 +210,14 @@ pub fn is_key(value: &str) -> bool {
     let is_signed = value.starts_with("eyJ") && value.matches('.').count() >= 1 && value.len() >= 20;
     is_signed
         || STARTS.iter().any(|start| value.starts_with(start) && value.len() >= start.len() + 8)
-        || is_mixture(value)
+        || looks_random(value)
 }
 
 /// Shorter ones are names of files and places too; those of one case are mostly checksums, which are no secret.
-const MIXTURE_LEN: usize = 32;
-const MIXTURE_WORDS: usize = 5;
+const RANDOM_KEY_MIN_LEN: usize = 32;
+const RANDOM_KEY_MIN_RUNS: usize = 5;
 
-fn is_mixture(value: &str) -> bool {
+fn looks_random(value: &str) -> bool {
     let has = |test: fn(char) -> bool| value.contains(test);
     let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "+/=_-".contains(c));
     // Words are written with one capital each: in random text a letter's neighbour is of the other case half of the time.
@@ -225,9 +225,9 @@ fn is_mixture(value: &str) -> bool {
     let turns = letters.windows(2).filter(|two| two[0].is_uppercase() != two[1].is_uppercase()).count();
     // A title made into an address has a word between two dashes.
     let words = value.split(['-', '_']).count();
-    value.len() >= MIXTURE_LEN
+    value.len() >= RANDOM_KEY_MIN_LEN
         && is_plain
-        && words < MIXTURE_WORDS
+        && words < RANDOM_KEY_MIN_RUNS
         && has(|c| c.is_ascii_lowercase())
         && has(|c| c.is_ascii_uppercase())
         && has(|c| c.is_ascii_digit())
@@ -235,7 +235,7 @@ fn is_mixture(value: &str) -> bool {
 }
 
 /// A token against forged forms: it is new with every page, so that it must be taken from one.
-pub fn is_forgery_token(name: &str) -> bool {
+pub fn is_csrf_token_name(name: &str) -> bool {
     const PARTS: &[&str] = &[
         "csrf",
         "xsrf",
@@ -283,18 +283,18 @@ mod tests {
             ("id", "6f9619ff-8b86-d011-b42d-00cf4fc964ff", false),
             ("password", "", false),
         ] {
-            assert_eq!(smells(name, value), is_secret, "{name}={value}");
+            assert_eq!(is_sensitive(name, value), is_secret, "{name}={value}");
         }
     }
 
     #[test]
     fn a_value_is_covered_in_every_spelling() {
         let mut vault = Vault::new(Some("www.shop.co.uk"));
-        assert_eq!(vault.hide("pass word", "", "p&s \"wörd"), "${secret:shop_pass_word}");
-        assert_eq!(vault.hide("other", "", "p&s \"wörd"), "${secret:shop_pass_word}", "one value, one name");
-        assert_eq!(vault.hide("pass-word", "", "another"), "${secret:shop_pass_word_2}");
+        assert_eq!(vault.replace_secret("pass word", "", "p&s \"wörd"), "${secret:shop_pass_word}");
+        assert_eq!(vault.replace_secret("other", "", "p&s \"wörd"), "${secret:shop_pass_word}", "one value, one name");
+        assert_eq!(vault.replace_secret("pass-word", "", "another"), "${secret:shop_pass_word_2}");
         for text in ["p&s \"wörd", "p%26s+%22w%C3%B6rd", "p%26s%20%22w%c3%b6rd", "p&s \\\"wörd"] {
-            assert_eq!(vault.cover(&format!("a={text};")), "a=${secret:shop_pass_word};", "{text}");
+            assert_eq!(vault.redact(&format!("a={text};")), "a=${secret:shop_pass_word};", "{text}");
         }
     }
 

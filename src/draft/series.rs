@@ -14,7 +14,7 @@ pub enum Series {
 }
 
 /// Parameters that are new with every request and mean nothing.
-const NOISE: &[&str] = &["_", "ts", "t", "timestamp", "cb", "rnd", "nocache", "_ts"];
+const CACHE_BUSTERS: &[&str] = &["_", "ts", "t", "timestamp", "cb", "rnd", "nocache", "_ts"];
 
 /// What page parameters are called.
 const PAGE_NAMES: &[&str] = &[
@@ -93,7 +93,7 @@ fn by_query(first: &Url, second: &Url) -> Option<Series> {
 
 fn pairs(url: &Url) -> Vec<(String, String)> {
     let all = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned()));
-    all.filter(|(name, value)| !NOISE.contains(&name.as_str()) && !value.is_empty()).collect()
+    all.filter(|(name, value)| !CACHE_BUSTERS.contains(&name.as_str()) && !value.is_empty()).collect()
 }
 
 /// `/list/page/2` after `/list/page/1`, or after `/list`.

@@ -18,7 +18,7 @@ fn steps(draft: &Draft) -> String {
 }
 
 fn curl(command: &str) -> Draft {
-    of_curl(command).unwrap_or_else(|error| panic!("{command}: {error}"))
+    from_curl(command).unwrap_or_else(|error| panic!("{command}: {error}"))
 }
 
 fn check(command: &str, expected: &str) {
@@ -148,7 +148,7 @@ fn what_is_no_command_is_answered_with_a_sentence() {
         ("curl http://", "cannot be read as an address"),
         ("Invoke-WebRequest -Uri \"https://a.test/\"", "PowerShell"),
     ] {
-        let error = of_curl(text).expect_err(text).to_string();
+        let error = from_curl(text).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
 }
@@ -178,7 +178,7 @@ proptest! {
             7 => vec![format!("https://a.test/?q={encoded}"), "-b".into(), format!("sessionid={}", secret.replace(';', ""))],
             _ => vec!["https://a.test/".into(), "--proxy-user".into(), format!("anna:{secret}"), "--cert".into(), secret.clone(), "--unheard-of".into(), format!("a {secret}")],
         };
-        let draft = of_words(&words).expect("a command");
+        let draft = from_curl_words(&words).expect("a command");
         let seen = everything(&draft);
         let json = serde_json::to_string(&secret).expect("a text");
         for spelling in [secret.as_str(), encoded.as_str(), json.trim_matches('"')] {
@@ -191,7 +191,7 @@ proptest! {
 
     #[test]
     fn no_text_breaks_the_draft(text in "curl [\\PC\n'\"\\\\^$;&|`-]{0,80}") {
-        if let Ok(draft) = of_curl(&text) {
+        if let Ok(draft) = from_curl(&text) {
             prop_assert!(toml::from_str::<Script>(&draft.robot_toml()).is_ok(), "{}", draft.robot_toml());
         }
     }

@@ -41,7 +41,7 @@ mod daylight_saving;
 fn every_counts_from_the_previous_slot() {
     let schedule = schedule("every = \"90m\"");
     let due = next_due(&schedule, at("2026-05-01T10:00:00Z"), &task()).expect("a slot");
-    assert_eq!(due, Due { slot: Slot(at("2026-05-01T11:30:00Z")), start_at: at("2026-05-01T11:30:00Z") });
+    assert_eq!(due, Due { slot: ScheduleSlot(at("2026-05-01T11:30:00Z")), start_at: at("2026-05-01T11:30:00Z") });
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn after_downtime_one_run_is_made_up_if_it_is_young_enough() {
             "2026-05-01T09:31:00Z",
         ),
     ] {
-        let found = missed(&schedule(toml), Slot(at(last)), at(now), &task()).expect("an answer");
+        let found = missed(&schedule(toml), ScheduleSlot(at(last)), at(now), &task()).expect("an answer");
         assert_eq!(
-            (found.make_up, found.next.slot),
-            (make_up.map(|slot| Slot(at(slot))), Slot(at(next))),
+            (found.catch_up, found.next.slot),
+            (make_up.map(|slot| ScheduleSlot(at(slot))), ScheduleSlot(at(next))),
             "{toml} {now}"
         );
     }
@@ -174,10 +174,10 @@ proptest::proptest! {
 
 #[test]
 fn the_grid_does_not_creep() {
-    let schedule = Schedule { every: Some(Span::seconds(10)), ..Schedule::default() };
+    let schedule = Schedule { every: Some(TimeSpan::seconds(10)), ..Schedule::default() };
     let task = TaskName::new("hotels").expect("a name");
     let first = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-    let mut slot = Slot(first);
+    let mut slot = ScheduleSlot(first);
     for _ in 0..1_000 {
         // The loop looks a little late, by parts of a millisecond too.
         let now = slot.0 + TimeDelta::nanoseconds(3_700_123);

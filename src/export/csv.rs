@@ -6,53 +6,53 @@ use std::io::{self, Write};
 use csv::{Terminator, WriterBuilder};
 
 use super::fields::instant;
-use super::{Cell, Choices, ExportError, Fields, Writer};
+use super::{ColumnOptions, ExportError, OutputCell, OutputFields, RowWriter};
 use crate::model::TaskName;
 use crate::store::Rows;
 
 /// What makes a spreadsheet read a formula or a command, also in full width, which some fold (OWASP, “CSV injection”).
-const FORMULA: &[char] = &['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+const FORMULA_STARTS: &[char] = &['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-pub(super) struct Csv<W: Write> {
+pub(super) struct CsvWriter<W: Write> {
     out: csv::Writer<W>,
-    choices: Choices,
-    fields: Fields,
+    choices: ColumnOptions,
+    fields: OutputFields,
 }
 
-impl<W: Write> Csv<W> {
-    pub fn new(out: W, choices: Choices) -> Csv<W> {
+impl<W: Write> CsvWriter<W> {
+    pub fn new(out: W, choices: ColumnOptions) -> CsvWriter<W> {
         let out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
-        Csv { out, choices, fields: Fields::default() }
+        CsvWriter { out, choices, fields: OutputFields::default() }
     }
 
-    fn safe<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.choices.raw { Cow::Borrowed(text) } else { no_formula(text) }
+    fn cell_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.choices.raw { Cow::Borrowed(text) } else { escape_formula(text) }
     }
 }
 
-impl<W: Write> Writer for Csv<W> {
+impl<W: Write> RowWriter for CsvWriter<W> {
     fn begin(&mut self, _task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
-        self.fields = Fields::of(heading, self.choices);
+        self.fields = OutputFields::of(heading, self.choices);
         for field in self.fields.0.clone() {
             // A column's name is a stranger's text, too.
-            let name = self.safe(&field.name).into_owned();
+            let name = self.cell_text(&field.name).into_owned();
             self.out.write_field(name).map_err(io_error)?;
         }
         end_record(&mut self.out)
     }
 
-    fn take(&mut self, rows: &Rows) -> Result<(), ExportError> {
+    fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError> {
         for row in 0..rows.table.rows.len() {
             for at in 0..self.fields.0.len() {
                 let cell = self.fields.0[at].cell(rows, row);
                 let text = match &cell {
-                    Cell::Empty => Cow::Borrowed(""),
-                    Cell::Text(text) => self.safe(text),
-                    Cell::Int(number) => Cow::Owned(number.to_string()),
-                    Cell::Number(number) => Cow::Owned(number.to_string()),
-                    Cell::Bool(is_so) => Cow::Borrowed(if *is_so { "true" } else { "false" }),
-                    Cell::Date(date) => Cow::Borrowed(*date),
-                    Cell::Instant(at) => Cow::Owned(instant(*at)),
+                    OutputCell::Empty => Cow::Borrowed(""),
+                    OutputCell::Text(text) => self.cell_text(text),
+                    OutputCell::Int(number) => Cow::Owned(number.to_string()),
+                    OutputCell::Number(number) => Cow::Owned(number.to_string()),
+                    OutputCell::Bool(is_so) => Cow::Borrowed(if *is_so { "true" } else { "false" }),
+                    OutputCell::Date(date) => Cow::Borrowed(*date),
+                    OutputCell::Instant(at) => Cow::Owned(instant(*at)),
                 };
                 self.out.write_field(text.as_bytes()).map_err(io_error)?;
             }
@@ -67,9 +67,9 @@ impl<W: Write> Writer for Csv<W> {
 }
 
 /// With an apostrophe before it, a spreadsheet takes it for text. Blanks in front of a formula do not hide it.
-fn no_formula(text: &str) -> Cow<'_, str> {
+fn escape_formula(text: &str) -> Cow<'_, str> {
     let blank = |c: char| c == ' ' || c == '\u{a0}' || c == '\u{feff}' || c == '\u{3000}';
-    if text.trim_start_matches(blank).starts_with(FORMULA) {
+    if text.trim_start_matches(blank).starts_with(FORMULA_STARTS) {
         Cow::Owned(format!("'{text}"))
     } else {
         Cow::Borrowed(text)
@@ -96,10 +96,10 @@ mod tests {
         for formula in
             ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u{feff}=1", "＝1", "－1", "＠a", "＋1"]
         {
-            assert_eq!(no_formula(formula), format!("'{formula}"));
+            assert_eq!(escape_formula(formula), format!("'{formula}"));
         }
         for text in ["", "a=b", "1-2", "’=1", "'=1", "mail@example.org"] {
-            assert_eq!(no_formula(text), text);
+            assert_eq!(escape_formula(text), text);
         }
     }
 }

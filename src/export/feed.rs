@@ -19,7 +19,7 @@ pub struct Head {
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct NewsItem {
     /// The same whenever it is written: readers show an item once.
     pub id: String,
     pub title: String,
@@ -29,7 +29,7 @@ pub struct Item {
     pub lines: Vec<String>,
 }
 
-pub fn rss(out: &mut impl Write, head: &Head, items: &[Item]) -> Result<(), ExportError> {
+pub fn rss(out: &mut impl Write, head: &Head, items: &[NewsItem]) -> Result<(), ExportError> {
     let when = |at: DateTime<Utc>| at.to_rfc2822();
     // RSS wants a link; without a site it is the feed's own name.
     let link = head.link.as_ref().unwrap_or(&head.id);
@@ -52,7 +52,7 @@ pub fn rss(out: &mut impl Write, head: &Head, items: &[Item]) -> Result<(), Expo
     Ok(out.flush()?)
 }
 
-pub fn atom(out: &mut impl Write, head: &Head, items: &[Item]) -> Result<(), ExportError> {
+pub fn atom(out: &mut impl Write, head: &Head, items: &[NewsItem]) -> Result<(), ExportError> {
     let when = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
     let link =
         |link: &Option<String>| link.as_ref().map(|link| format!("<link href=\"{}\"/>", xml(link))).unwrap_or_default();
@@ -105,7 +105,7 @@ mod tests {
     fn texts_of_strangers_are_texts_in_both_feeds() {
         let at = DateTime::<Utc>::UNIX_EPOCH;
         let head = Head { title: "a & b".to_owned(), link: None, id: "urn:x".to_owned(), updated: at };
-        let item = Item {
+        let item = NewsItem {
             id: "urn:x:1".to_owned(),
             title: "<b>\u{0}\u{1b}]]>\u{fffe}\"".to_owned(),
             link: Some("https://example.org/?a=1&b=\"".to_owned()),

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 
-use super::Choices;
+use super::ColumnOptions;
 use crate::model::{ColumnType, Facet};
 use crate::store::Rows;
 
 /// What all cells of a field are, where they are anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutputKind {
     Text,
     Int,
     Number,
@@ -23,14 +23,14 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct OutputField {
     pub name: String,
-    pub kind: Kind,
-    source: Source,
+    pub kind: OutputKind,
+    source: FieldSource,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum FieldSource {
     Text(usize),
     Value(usize),
     Run,
@@ -41,7 +41,7 @@ enum Source {
 
 /// What stands in a field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell<'r> {
+pub enum OutputCell<'r> {
     Empty,
     Text(Cow<'r, str>),
     Int(i64),
@@ -53,11 +53,11 @@ pub enum Cell<'r> {
 
 /// All fields of a table, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Fields(pub Vec<Field>);
+pub struct OutputFields(pub Vec<OutputField>);
 
-impl Fields {
+impl OutputFields {
     /// Names are unique: no column of a task begins with `_`.
-    pub fn of(rows: &Rows, choices: Choices) -> Fields {
+    pub fn of(rows: &Rows, choices: ColumnOptions) -> OutputFields {
         let mut fields = Vec::new();
         for (at, name) in rows.table.columns.iter().enumerate() {
             let values: Vec<usize> = match choices.texts {
@@ -71,64 +71,68 @@ impl Fields {
                     Facet::To => format!("_to_{name}"),
                     Facet::Currency => format!("_currency_{name}"),
                 };
-                fields.push(Field { name, kind: kind(column.kind, column.facet), source: Source::Value(value) });
+                fields.push(OutputField {
+                    name,
+                    kind: kind(column.kind, column.facet),
+                    source: FieldSource::Value(value),
+                });
             }
             let is_typed = values.iter().any(|&value| rows.values[value].facet == Facet::Value);
             let name = if is_typed { format!("_text_{name}") } else { name.clone() };
-            fields.push(Field { name, kind: Kind::Text, source: Source::Text(at) });
+            fields.push(OutputField { name, kind: OutputKind::Text, source: FieldSource::Text(at) });
         }
         let ours = [
-            ("_run", Kind::Text, Source::Run),
-            ("_first_seen", Kind::Instant, Source::FirstSeen),
-            ("_last_seen", Kind::Instant, Source::LastSeen),
-            ("_page", Kind::Int, Source::Page),
+            ("_run", OutputKind::Text, FieldSource::Run),
+            ("_first_seen", OutputKind::Instant, FieldSource::FirstSeen),
+            ("_last_seen", OutputKind::Instant, FieldSource::LastSeen),
+            ("_page", OutputKind::Int, FieldSource::Page),
         ];
-        fields.extend(ours.map(|(name, kind, source)| Field { name: name.to_owned(), kind, source }));
-        Fields(fields)
+        fields.extend(ours.map(|(name, kind, source)| OutputField { name: name.to_owned(), kind, source }));
+        OutputFields(fields)
     }
 
-    pub fn iter(&self) -> std::slice::Iter<'_, Field> {
+    pub fn iter(&self) -> std::slice::Iter<'_, OutputField> {
         self.0.iter()
     }
 }
 
-impl Field {
+impl OutputField {
     /// What a row of these has here; nothing where the value is not of the field's kind.
-    pub fn cell<'r>(&self, rows: &'r Rows, row: usize) -> Cell<'r> {
+    pub fn cell<'r>(&self, rows: &'r Rows, row: usize) -> OutputCell<'r> {
         match self.source {
-            Source::Text(at) => match &rows.table.rows[row].cells[at] {
-                Some(text) => Cell::Text(Cow::Borrowed(text)),
-                None => Cell::Empty,
+            FieldSource::Text(at) => match &rows.table.rows[row].cells[at] {
+                Some(text) => OutputCell::Text(Cow::Borrowed(text)),
+                None => OutputCell::Empty,
             },
-            Source::Value(at) => value(self.kind, &rows.cells[row][at]).unwrap_or(Cell::Empty),
-            Source::Run => Cell::Text(Cow::Owned(rows.run.to_string())),
-            Source::FirstSeen => Cell::Instant(rows.first_seen[row]),
-            Source::LastSeen => Cell::Instant(rows.last_seen),
-            Source::Page => Cell::Int(rows.table.rows[row].page.into()),
+            FieldSource::Value(at) => value(self.kind, &rows.cells[row][at]).unwrap_or(OutputCell::Empty),
+            FieldSource::Run => OutputCell::Text(Cow::Owned(rows.run.to_string())),
+            FieldSource::FirstSeen => OutputCell::Instant(rows.first_seen[row]),
+            FieldSource::LastSeen => OutputCell::Instant(rows.last_seen),
+            FieldSource::Page => OutputCell::Int(rows.table.rows[row].page.into()),
         }
     }
 }
 
-fn kind(of: ColumnType, facet: Facet) -> Kind {
+fn kind(of: ColumnType, facet: Facet) -> OutputKind {
     match (of, facet) {
-        (_, Facet::Currency) => Kind::Text,
-        (ColumnType::Int, _) => Kind::Int,
-        (ColumnType::Number | ColumnType::Money, _) => Kind::Number,
-        (ColumnType::Bool, _) => Kind::Bool,
-        (ColumnType::Date, _) => Kind::Date,
-        (ColumnType::Text | ColumnType::Url | ColumnType::Email, _) => Kind::Text,
+        (_, Facet::Currency) => OutputKind::Text,
+        (ColumnType::Int, _) => OutputKind::Int,
+        (ColumnType::Number | ColumnType::Money, _) => OutputKind::Number,
+        (ColumnType::Bool, _) => OutputKind::Bool,
+        (ColumnType::Date, _) => OutputKind::Date,
+        (ColumnType::Text | ColumnType::Url | ColumnType::Email, _) => OutputKind::Text,
     }
 }
 
-fn value(kind: Kind, value: &Json) -> Option<Cell<'_>> {
+fn value(kind: OutputKind, value: &Json) -> Option<OutputCell<'_>> {
     match kind {
-        Kind::Text => value.as_str().map(|text| Cell::Text(Cow::Borrowed(text))),
-        Kind::Int => value.as_i64().map(Cell::Int),
-        Kind::Number => value.as_f64().map(Cell::Number),
-        Kind::Bool => value.as_i64().map(|number| Cell::Bool(number != 0)),
-        Kind::Date => value.as_str().map(Cell::Date),
+        OutputKind::Text => value.as_str().map(|text| OutputCell::Text(Cow::Borrowed(text))),
+        OutputKind::Int => value.as_i64().map(OutputCell::Int),
+        OutputKind::Number => value.as_f64().map(OutputCell::Number),
+        OutputKind::Bool => value.as_i64().map(|number| OutputCell::Bool(number != 0)),
+        OutputKind::Date => value.as_str().map(OutputCell::Date),
         // Only ours are instants.
-        Kind::Instant => None,
+        OutputKind::Instant => None,
     }
 }
 

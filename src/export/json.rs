@@ -6,54 +6,54 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::fields::instant;
-use super::{Cell, Choices, ExportError, Fields, Writer};
+use super::{ColumnOptions, ExportError, OutputCell, OutputFields, RowWriter};
 use crate::model::TaskName;
 use crate::store::Rows;
 
-pub(super) struct Json<W: Write> {
+pub(super) struct JsonWriter<W: Write> {
     out: W,
-    choices: Choices,
+    choices: ColumnOptions,
     /// What stands before the first record, between two, and after the last.
-    marks: [&'static str; 3],
+    delimiters: [&'static str; 3],
     task: Option<TaskName>,
-    fields: Fields,
+    fields: OutputFields,
     is_first: bool,
 }
 
-impl<W: Write> Json<W> {
-    pub fn array(out: W, choices: Choices) -> Json<W> {
-        Json::with(out, choices, ["[\n", ",\n", "\n]\n"])
+impl<W: Write> JsonWriter<W> {
+    pub fn array(out: W, choices: ColumnOptions) -> JsonWriter<W> {
+        JsonWriter::with(out, choices, ["[\n", ",\n", "\n]\n"])
     }
 
-    pub fn lines(out: W, choices: Choices) -> Json<W> {
-        Json::with(out, choices, ["", "\n", "\n"])
+    pub fn lines(out: W, choices: ColumnOptions) -> JsonWriter<W> {
+        JsonWriter::with(out, choices, ["", "\n", "\n"])
     }
 
-    fn with(out: W, choices: Choices, marks: [&'static str; 3]) -> Json<W> {
-        Json { out, choices, marks, task: None, fields: Fields::default(), is_first: true }
+    fn with(out: W, choices: ColumnOptions, marks: [&'static str; 3]) -> JsonWriter<W> {
+        JsonWriter { out, choices, delimiters: marks, task: None, fields: OutputFields::default(), is_first: true }
     }
 }
 
-impl<W: Write> Writer for Json<W> {
+impl<W: Write> RowWriter for JsonWriter<W> {
     fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
         self.task = self.choices.several.then(|| task.clone());
-        self.fields = Fields::of(heading, self.choices);
+        self.fields = OutputFields::of(heading, self.choices);
         Ok(())
     }
 
-    fn take(&mut self, rows: &Rows) -> Result<(), ExportError> {
+    fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError> {
         for row in 0..rows.table.rows.len() {
-            let mark = self.marks[usize::from(!self.is_first)];
+            let mark = self.delimiters[usize::from(!self.is_first)];
             self.is_first = false;
             self.out.write_all(mark.as_bytes())?;
-            let record = Record { task: self.task.as_ref(), fields: &self.fields, rows, row };
+            let record = JsonRecord { task: self.task.as_ref(), fields: &self.fields, rows, row };
             serde_json::to_writer(&mut self.out, &record).map_err(std::io::Error::from)?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
-        let [before, _, after] = self.marks;
+        let [before, _, after] = self.delimiters;
         if self.is_first {
             self.out.write_all(before.as_bytes())?;
         }
@@ -62,14 +62,14 @@ impl<W: Write> Writer for Json<W> {
     }
 }
 
-struct Record<'r> {
+struct JsonRecord<'r> {
     task: Option<&'r TaskName>,
-    fields: &'r Fields,
+    fields: &'r OutputFields,
     rows: &'r Rows,
     row: usize,
 }
 
-impl Serialize for Record<'_> {
+impl Serialize for JsonRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(task) = self.task {
@@ -82,16 +82,16 @@ impl Serialize for Record<'_> {
     }
 }
 
-impl Serialize for Cell<'_> {
+impl Serialize for OutputCell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Cell::Empty => serializer.serialize_none(),
-            Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Int(number) => serializer.serialize_i64(*number),
-            Cell::Number(number) => serializer.serialize_f64(*number),
-            Cell::Bool(is_so) => serializer.serialize_bool(*is_so),
-            Cell::Date(date) => serializer.serialize_str(date),
-            Cell::Instant(at) => serializer.serialize_str(&instant(*at)),
+            OutputCell::Empty => serializer.serialize_none(),
+            OutputCell::Text(text) => serializer.serialize_str(text),
+            OutputCell::Int(number) => serializer.serialize_i64(*number),
+            OutputCell::Number(number) => serializer.serialize_f64(*number),
+            OutputCell::Bool(is_so) => serializer.serialize_bool(*is_so),
+            OutputCell::Date(date) => serializer.serialize_str(date),
+            OutputCell::Instant(at) => serializer.serialize_str(&instant(*at)),
         }
     }
 }

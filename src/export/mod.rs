@@ -1,11 +1,11 @@
 //! PURE: published rows → the bytes of a file that other programs read. Rows come in parts and leave at once, so that a file may be
 //! of any size.
 
+mod sqlite;
 mod fields;
 mod csv;
 mod json;
 mod parquet;
-mod table;
 pub mod feed;
 
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use std::path::Path;
 use crate::model::TaskName;
 use crate::store::{Rows, StoreError};
 
-pub use fields::{Cell, Field, Fields, Kind};
-pub use table::TableWriter;
+pub use self::sqlite::SqliteWriter;
+pub use fields::{OutputCell, OutputField, OutputFields, OutputKind};
 
 /// The kinds of files that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Format {
 
 /// What a person wants of the columns.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Choices {
+pub struct ColumnOptions {
     /// Only the texts as found, no values.
     pub texts: bool,
     /// CSV without apostrophes before what a spreadsheet would take for a formula.
@@ -96,29 +96,29 @@ impl ExportError {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         match self {
             ExportError::Io(error) => full.contains(&error.kind()),
-            ExportError::Store(error) => matches!(error, StoreError::Full(_)),
+            ExportError::Store(error) => matches!(error, StoreError::DiskFull(_)),
             ExportError::Parquet(_) => false,
         }
     }
 }
 
 /// A file that is being written.
-pub trait Writer {
+pub trait RowWriter {
     /// The rows that follow are of this task, and have the columns of this part, which has no rows yet.
     fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError>;
 
-    fn take(&mut self, rows: &Rows) -> Result<(), ExportError>;
+    fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError>;
 
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
 /// A writer of rows into a stream of bytes; none for an SQLite file, which is no stream, and for feeds, which have no rows.
-pub fn writer(format: Format, choices: Choices, out: Box<dyn Write + Send>) -> Option<Box<dyn Writer>> {
+pub fn writer(format: Format, choices: ColumnOptions, out: Box<dyn Write + Send>) -> Option<Box<dyn RowWriter>> {
     Some(match format {
-        Format::Csv => Box::new(csv::Csv::new(out, choices)),
-        Format::Json => Box::new(json::Json::array(out, choices)),
-        Format::Jsonl => Box::new(json::Json::lines(out, choices)),
-        Format::Parquet => Box::new(parquet::Parquet::new(out, choices)),
+        Format::Csv => Box::new(csv::CsvWriter::new(out, choices)),
+        Format::Json => Box::new(json::JsonWriter::array(out, choices)),
+        Format::Jsonl => Box::new(json::JsonWriter::lines(out, choices)),
+        Format::Parquet => Box::new(parquet::ParquetWriter::new(out, choices)),
         Format::Sqlite | Format::Rss | Format::Atom => return None,
     })
 }

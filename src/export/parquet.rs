@@ -11,36 +11,42 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::{Choices, ExportError, Fields, Writer};
+use super::{ColumnOptions, ExportError, OutputFields, RowWriter};
 use crate::model::TaskName;
 use crate::store::Rows;
-use column::Column;
+use column::ParquetColumn;
 
 /// What a group's cells take up in memory before they are written. Readers like groups larger than this, but all of one is held here.
 const GROUP_BYTES: usize = 16 << 20;
 
-pub(super) struct Parquet<W: Write + Send> {
-    state: State<W>,
-    choices: Choices,
-    fields: Fields,
-    columns: Vec<Column>,
+pub(super) struct ParquetWriter<W: Write + Send> {
+    state: FileState<W>,
+    choices: ColumnOptions,
+    fields: OutputFields,
+    columns: Vec<ParquetColumn>,
     bytes: usize,
 }
 
 /// The columns are known only when the first rows are about to come.
-enum State<W: Write + Send> {
+enum FileState<W: Write + Send> {
     New(W),
     Begun(Box<SerializedFileWriter<W>>),
     Broken,
 }
 
-impl<W: Write + Send> Parquet<W> {
-    pub fn new(out: W, choices: Choices) -> Parquet<W> {
-        Parquet { state: State::New(out), choices, fields: Fields::default(), columns: Vec::new(), bytes: 0 }
+impl<W: Write + Send> ParquetWriter<W> {
+    pub fn new(out: W, choices: ColumnOptions) -> ParquetWriter<W> {
+        ParquetWriter {
+            state: FileState::New(out),
+            choices,
+            fields: OutputFields::default(),
+            columns: Vec::new(),
+            bytes: 0,
+        }
     }
 
     fn write_group(&mut self) -> Result<(), ExportError> {
-        let State::Begun(file) = &mut self.state else { return Ok(()) };
+        let FileState::Begun(file) = &mut self.state else { return Ok(()) };
         let mut group = file.next_row_group().map_err(export_error)?;
         for column in &mut self.columns {
             let place = group.next_column().map_err(export_error)?;
@@ -55,26 +61,26 @@ impl<W: Write + Send> Parquet<W> {
     }
 }
 
-impl<W: Write + Send> Writer for Parquet<W> {
+impl<W: Write + Send> RowWriter for ParquetWriter<W> {
     fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
-        self.fields = Fields::of(heading, self.choices);
-        self.columns = self.fields.iter().enumerate().flat_map(|(at, field)| Column::of(at, field)).collect();
+        self.fields = OutputFields::of(heading, self.choices);
+        self.columns = self.fields.iter().enumerate().flat_map(|(at, field)| ParquetColumn::of(at, field)).collect();
         let types = self.columns.iter().map(|column| column.schema().map(Arc::new)).collect::<Result<_, _>>();
         let schema = Type::group_type_builder(task.as_str()).with_fields(types.map_err(export_error)?).build();
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-        let State::New(out) = std::mem::replace(&mut self.state, State::Broken) else {
+        let FileState::New(out) = std::mem::replace(&mut self.state, FileState::Broken) else {
             return Err(ExportError::Parquet("it holds one task".to_owned()));
         };
         let schema = Arc::new(schema.map_err(export_error)?);
         let file = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(export_error)?;
-        self.state = State::Begun(Box::new(file));
+        self.state = FileState::Begun(Box::new(file));
         Ok(())
     }
 
-    fn take(&mut self, rows: &Rows) -> Result<(), ExportError> {
+    fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError> {
         for row in 0..rows.table.rows.len() {
             for column in &mut self.columns {
-                self.bytes += column.take(&self.fields.0[column.field].cell(rows, row));
+                self.bytes += column.push_cell(&self.fields.0[column.field].cell(rows, row));
             }
             if self.bytes >= GROUP_BYTES {
                 self.write_group()?;
@@ -87,7 +93,7 @@ impl<W: Write + Send> Writer for Parquet<W> {
         if self.bytes > 0 {
             self.write_group()?;
         }
-        if let State::Begun(file) = self.state {
+        if let FileState::Begun(file) = self.state {
             // Flushes what it wrote to.
             file.close().map_err(export_error)?;
         }

@@ -7,10 +7,15 @@ use url::Url;
 use crate::model::Row;
 
 /// A column is one of links when at least this share of its cells are.
-const MOST: f64 = 0.6;
+const MIN_LINK_SHARE: f64 = 0.6;
 
 /// The rows' links in `column`, or in the column of links that differ most: row and address.
-pub fn of(columns: &[String], rows: &[Row], bases: &[Url], column: Option<&str>) -> Result<Vec<(usize, Url)>, String> {
+pub fn detail_links(
+    columns: &[String],
+    rows: &[Row],
+    bases: &[Url],
+    column: Option<&str>,
+) -> Result<Vec<(usize, Url)>, String> {
     let wanted = match column {
         Some(name) => columns
             .iter()
@@ -18,7 +23,7 @@ pub fn of(columns: &[String], rows: &[Row], bases: &[Url], column: Option<&str>)
             .ok_or_else(|| format!("there is no column `{name}` to follow; there are {}", columns.join(", ")))?,
         None if rows.is_empty() => return Ok(Vec::new()),
         None => (0..columns.len())
-            .filter_map(|column| Some((column, different(rows, bases, column)?)))
+            .filter_map(|column| Some((column, distinct_targets(rows, bases, column)?)))
             .rev()
             .max_by_key(|(_, different)| *different)
             .map(|(column, _)| column)
@@ -29,14 +34,14 @@ pub fn of(columns: &[String], rows: &[Row], bases: &[Url], column: Option<&str>)
 }
 
 /// How many different pages a column links to; none where it is no column of links.
-fn different(rows: &[Row], bases: &[Url], column: usize) -> Option<usize> {
+fn distinct_targets(rows: &[Row], bases: &[Url], column: usize) -> Option<usize> {
     let links: Vec<Url> = rows
         .iter()
         .filter(|row| row.cells.get(column).is_some_and(|cell| cell.as_deref().is_some_and(looks_like_link)))
         .filter_map(|row| address(row, bases, column))
-        .filter(|url| !is_picture(url))
+        .filter(|url| !is_image(url))
         .collect();
-    (links.len() as f64 >= MOST * rows.len() as f64).then(|| links.iter().collect::<HashSet<_>>().len())
+    (links.len() as f64 >= MIN_LINK_SHARE * rows.len() as f64).then(|| links.iter().collect::<HashSet<_>>().len())
 }
 
 fn address(row: &Row, bases: &[Url], column: usize) -> Option<Url> {
@@ -51,7 +56,7 @@ fn looks_like_link(cell: &str) -> bool {
     !cell.contains(char::is_whitespace) && (cell.contains('/') || cell.contains('?') || cell.ends_with(".html"))
 }
 
-fn is_picture(url: &Url) -> bool {
+fn is_image(url: &Url) -> bool {
     let path = url.path().to_ascii_lowercase();
     [".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".avif"].iter().any(|ending| path.ends_with(ending))
 }
@@ -76,10 +81,13 @@ mod tests {
             found.map(|all| all.iter().map(|(row, url)| format!("{row} {url}")).collect::<Vec<_>>().join(", "))
         };
         let products = "0 http://shop.test/list/product/1, 1 http://shop.test/list/product/2";
-        assert_eq!(shown(of(&columns, &rows, &bases, None)).as_deref(), Ok(products));
+        assert_eq!(shown(detail_links(&columns, &rows, &bases, None)).as_deref(), Ok(products));
         let shops = "0 http://shop.test/shops/a, 1 http://shop.test/shops/a";
-        assert_eq!(shown(of(&columns, &rows, &bases, Some("shop"))).as_deref(), Ok(shops));
-        assert!(of(&columns, &rows, &bases, Some("link_2")).is_err_and(|why| why.contains("name, image, shop, link")));
-        assert!(of(&columns[..1], &rows, &bases, None).is_err());
+        assert_eq!(shown(detail_links(&columns, &rows, &bases, Some("shop"))).as_deref(), Ok(shops));
+        assert!(
+            detail_links(&columns, &rows, &bases, Some("link_2"))
+                .is_err_and(|why| why.contains("name, image, shop, link"))
+        );
+        assert!(detail_links(&columns[..1], &rows, &bases, None).is_err());
     }
 }

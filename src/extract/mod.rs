@@ -1,19 +1,19 @@
 //! Extraction: template + page → records. Pure, and for any page whatever: no list is an answer, not an error.
 
+mod transform;
 pub mod links;
-mod shape;
 
-use crate::induce::find::View;
-use crate::induce::fit::{Kit, fit_again};
-use crate::induce::limit::Limit;
-use crate::induce::similarity::THRESHOLD;
-use crate::induce::template::Template;
-use crate::induce::{mixture, table};
-use crate::model::{Likeness, Row, Table};
+use crate::learn::find::PageView;
+use crate::learn::fit::{FitCache, fit_with_cache};
+use crate::learn::limit::Limit;
+use crate::learn::similarity::THRESHOLD;
+use crate::learn::template::Template;
+use crate::learn::{mixed_formats, table};
+use crate::model::{Row, SimilarityParts, Table};
 use crate::page::Tree;
 use crate::page::tokens::Span;
 
-pub use shape::{Shape, ShapeError};
+pub use self::transform::{ColumnTransform, ColumnTransformError};
 
 /// What a template found on a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Extraction {
     /// In [0, 1]: how much of the template the page's rows still show.
     pub similarity: f64,
     /// The same, taken apart.
-    pub likeness: Likeness,
+    pub likeness: SimilarityParts,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
     /// Rows or values are missing for it, or may be wrong.
@@ -30,19 +30,19 @@ pub struct Extraction {
 
 /// The table without the template's hidden columns, which are not even read: as a rule they are many.
 pub fn records(template: &Template, page: &Tree) -> Extraction {
-    laid_over(template, &View::new(page), &shown_columns(template), &mut None)
+    apply_template(template, &PageView::new(page), &visible_columns(template), &mut None)
 }
 
 /// Reads page after page with one template; what was worked out for one page is used for the next.
-pub struct Reader {
+pub struct TemplateReader {
     template: Template,
-    shown: Vec<usize>,
-    kit: Option<Kit>,
+    visible_columns: Vec<usize>,
+    cache: Option<FitCache>,
 }
 
-impl Reader {
-    pub fn new(template: Template) -> Reader {
-        Reader { shown: shown_columns(&template), template, kit: None }
+impl TemplateReader {
+    pub fn new(template: Template) -> TemplateReader {
+        TemplateReader { visible_columns: visible_columns(&template), template, cache: None }
     }
 
     pub fn template(&self) -> &Template {
@@ -51,21 +51,21 @@ impl Reader {
 
     /// As [`records`].
     pub fn records(&mut self, page: &Tree) -> Extraction {
-        laid_over(&self.template, &View::new(page), &self.shown, &mut self.kit)
+        apply_template(&self.template, &PageView::new(page), &self.visible_columns, &mut self.cache)
     }
 }
 
-fn shown_columns(template: &Template) -> Vec<usize> {
+fn visible_columns(template: &Template) -> Vec<usize> {
     (0..template.columns().len()).filter(|&i| !template.columns()[i].hidden).collect()
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
-    laid_over(template, &View::new(page), &template.every_column(), &mut None)
+    apply_template(template, &PageView::new(page), &template.every_column(), &mut None)
 }
 
 /// How well a template of a library fits a page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct TemplateMatch {
     /// Which of the templates.
     pub index: usize,
     pub extraction: Extraction,
@@ -74,17 +74,17 @@ pub struct Standing {
 /// A library of templates against a page nobody has said anything about (Shi et al.), best first: those that still look
 /// like the page before those that do not, then by similarity × the logarithm of the values they read: a template of one
 /// bare text fits nearly everything and reads little.
-pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
-    let view = View::new(page);
-    let mut standings: Vec<Standing> = templates
+pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<TemplateMatch> {
+    let view = PageView::new(page);
+    let mut standings: Vec<TemplateMatch> = templates
         .iter()
         .enumerate()
         .map(|(index, template)| {
-            let extraction = laid_over(template, &view, &template.every_column(), &mut None);
-            Standing { index, extraction }
+            let extraction = apply_template(template, &view, &template.every_column(), &mut None);
+            TemplateMatch { index, extraction }
         })
         .collect();
-    let worth = |it: &Standing| {
+    let worth = |it: &TemplateMatch| {
         let Extraction { similarity, table, .. } = &it.extraction;
         let cells: usize = table.rows.iter().map(|row| row.cells.iter().flatten().count()).sum();
         (*similarity >= THRESHOLD, similarity * (1.0 + cells as f64).ln())
@@ -96,22 +96,27 @@ pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<Standing> {
     standings
 }
 
-fn laid_over(template: &Template, view: &View<'_>, columns: &[usize], kit: &mut Option<Kit>) -> Extraction {
-    let Some(mut best) = fit_again(template, view, kit) else {
+fn apply_template(
+    template: &Template,
+    view: &PageView<'_>,
+    columns: &[usize],
+    kit: &mut Option<FitCache>,
+) -> Extraction {
+    let Some(mut best) = fit_with_cache(template, view, kit) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
         let table = Table { columns, rows: Vec::new() };
-        return Extraction { similarity: 0.0, likeness: Likeness::NONE, table, limit: view.reached() };
+        return Extraction { similarity: 0.0, likeness: SimilarityParts::NONE, table, limit: view.take_limit() };
     };
     let mut limit = best.limit(template, view);
-    let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.kit.paths);
-    let others = mixture::others(template, view, &best);
+    let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.cache.paths);
+    let others = mixed_formats::fit_other_variants(template, view, &best);
     limit = others.iter().fold(limit, |limit, other| limit.or_else(|| other.limit(template, view)));
     if !others.is_empty() {
         let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
         for mut other in others {
             found
                 .rows
-                .extend(table(view, template, other.variant, columns, &mut other.rows, &mut other.kit.paths).rows);
+                .extend(table(view, template, other.variant, columns, &mut other.rows, &mut other.cache.paths).rows);
             places.extend(other.rows.iter().map(|row| row.span));
         }
         // Rows of all formats, as they stand on the page.
@@ -119,12 +124,12 @@ fn laid_over(template: &Template, view: &View<'_>, columns: &[usize], kit: &mut 
         rows.sort_by_key(|(place, _)| *place);
         found.rows = rows.into_iter().map(|(_, row)| row).collect();
     }
-    *kit = best.kit.kept().filter(|_| template.variants.len() == 1);
+    *kit = best.cache.reusable().filter(|_| template.variants.len() == 1);
     Extraction {
         similarity: best.likeness.similarity(),
         likeness: best.likeness,
         table: found,
-        limit: limit.or(view.reached()),
+        limit: limit.or(view.take_limit()),
     }
 }
 
@@ -146,7 +151,7 @@ pub fn visible(table: &Table, template: &Template) -> Table {
 }
 
 /// Of each column that is not hidden: whether it is a text of the page, not an attribute.
-pub fn shown_texts(template: &Template) -> impl Iterator<Item = bool> {
+pub fn visible_text_columns(template: &Template) -> impl Iterator<Item = bool> {
     let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden);
     shown.map(|(i, _)| template.variants.iter().any(|variant| variant.reads_text(i)))
 }

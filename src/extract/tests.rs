@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::induce::{LearnOptions, learn};
+use crate::learn::{LearnOptions, learn};
 use crate::page::charset;
 
 fn template(page: &Tree) -> Option<Template> {
@@ -27,7 +27,7 @@ fn a_page_is_read_the_same_whatever_was_read_before_it() {
         shop(&["lemon", "grape", "fig", "orange"], "w"),
     ];
     let template = template(&pages[0]).expect("the shop has a list");
-    let mut reader = Reader::new(template.clone());
+    let mut reader = TemplateReader::new(template.clone());
     for page in pages.iter().chain(pages.iter().rev()) {
         assert_eq!(reader.records(page), records(&template, page));
     }
@@ -43,7 +43,7 @@ fn reads_alike(site: &Path) -> bool {
     };
     let pages: Vec<Tree> = ["page.html", "page2.html", "page3.html"].into_iter().filter_map(read).collect();
     let Some(template) = pages.first().and_then(template) else { return true };
-    let mut reader = Reader::new(template.clone());
+    let mut reader = TemplateReader::new(template.clone());
     pages.iter().chain(&pages).all(|page| reader.records(page) == records(&template, page))
 }
 

@@ -3,7 +3,7 @@
 //! (`robot/post.rs`) connects by itself, to what [`Guard::resolve`] has resolved and checked.
 
 #[cfg(test)]
-pub mod pretend;
+pub mod test_overrides;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use url::{Host, Url};
 
 use crate::model::shortage::{in_words, shortage};
 use crate::model::task::Engine;
-use crate::model::{Missed, Refusal, Script, Step, Task};
+use crate::model::{ConnectError, Refusal, Script, ScriptStep, Task};
 
 /// Longer than any real address and short enough to print.
 pub const MAX_URL_BYTES: usize = 8 << 10;
@@ -31,12 +31,12 @@ pub struct Guard {
     hosts: BTreeSet<String>,
     allow_private: bool,
     /// A browser's pages load from hosts of others too.
-    beside: bool,
+    allow_subresources: bool,
     /// Where `fetch.proxy` is, if it names one.
     proxy: Option<String>,
     /// Names that tests answer for, and addresses that they count as public.
     #[cfg(test)]
-    pub pretend: pretend::Pretend,
+    pub test_overrides: test_overrides::TestOverrides,
 }
 
 impl Guard {
@@ -50,27 +50,27 @@ impl Guard {
         Guard {
             hosts,
             allow_private: task.fetch.allow_private,
-            beside: task.fetch.engine == Engine::Browser,
+            allow_subresources: task.fetch.engine == Engine::Browser,
             proxy: task.fetch.proxy.as_deref().and_then(host_of_proxy),
             #[cfg(test)]
-            pretend: Default::default(),
+            test_overrides: Default::default(),
         }
     }
 
     /// For one host that the configuration names, such as an alert's hook.
-    pub fn only(host: &str, allow_private: bool) -> Guard {
+    pub fn for_host(host: &str, allow_private: bool) -> Guard {
         Guard {
             hosts: BTreeSet::from([canonical(host)]),
             allow_private,
-            beside: false,
+            allow_subresources: false,
             proxy: None,
             #[cfg(test)]
-            pretend: Default::default(),
+            test_overrides: Default::default(),
         }
     }
 
     /// May this be requested? Says nothing yet about what a name resolves to.
-    pub fn url(&self, url: &Url) -> Result<(), Refusal> {
+    pub fn check_url(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
         }
@@ -81,15 +81,15 @@ impl Guard {
         let name = host.to_string();
         // The url crate has turned every spelling of an address (0x7f.1, 2130706433, full-width dots) into the address.
         match host {
-            Host::Ipv4(address) => self.address(&name, address.into())?,
-            Host::Ipv6(address) => self.address(&name, address.into())?,
+            Host::Ipv4(address) => self.check_address(&name, address.into())?,
+            Host::Ipv6(address) => self.check_address(&name, address.into())?,
             Host::Domain(_) => {}
         }
-        if self.knows(&name) { Ok(()) } else { Err(Refusal::Host(name)) }
+        if self.is_task_host(&name) { Ok(()) } else { Err(Refusal::Host(name)) }
     }
 
     /// May a connection be made there?
-    pub fn address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
+    pub fn check_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
         if self.allow_private || self.is_public(address) {
             Ok(())
         } else {
@@ -99,7 +99,7 @@ impl Guard {
 
     fn is_public(&self, address: IpAddr) -> bool {
         #[cfg(test)]
-        if self.pretend.public.contains(&address) {
+        if self.test_overrides.public.contains(&address) {
             return true;
         }
         is_global(address)
@@ -107,7 +107,7 @@ impl Guard {
 
     async fn lookup(&self, host: &str) -> std::io::Result<Vec<SocketAddr>> {
         #[cfg(test)]
-        if let Some(answer) = self.pretend.answer(host) {
+        if let Some(answer) = self.test_overrides.next_resolution(host) {
             return Ok(answer);
         }
         Ok(tokio::net::lookup_host((host, 0)).await?.collect())
@@ -115,38 +115,39 @@ impl Guard {
 
     /// May a page that a browser shows load this besides itself? Scripts and data come from hosts of others too, but never from
     /// private addresses there, whatever the task allows for its own hosts.
-    pub fn beside(&self, url: &Url) -> Result<(), Refusal> {
+    pub fn check_subresource(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
         }
         let host = url.host().ok_or(Refusal::NoHost)?;
         let name = host.to_string();
         match host {
-            Host::Ipv4(address) => self.address_of(&name, address.into()),
-            Host::Ipv6(address) => self.address_of(&name, address.into()),
+            Host::Ipv4(address) => self.check_host_address(&name, address.into()),
+            Host::Ipv6(address) => self.check_host_address(&name, address.into()),
             Host::Domain(_) => Ok(()),
         }
     }
 
     /// Resolves, checks and connects in one step. What the task has no business with is not even looked up.
-    pub async fn connect(&self, host: &str, port: u16, patience: Duration) -> Result<TcpStream, Missed> {
-        if !self.beside && !self.knows(host) && self.proxy.as_deref() != Some(host) {
-            return Err(Missed::Refused(Refusal::Host(host.to_owned())));
+    pub async fn connect(&self, host: &str, port: u16, patience: Duration) -> Result<TcpStream, ConnectError> {
+        if !self.allow_subresources && !self.is_task_host(host) && self.proxy.as_deref() != Some(host) {
+            return Err(ConnectError::Refused(Refusal::Host(host.to_owned())));
         }
-        tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(Missed::TooLong))
+        tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(ConnectError::TooLong))
     }
 
     /// Resolves and checks, for a client that connects by itself: it may connect to these addresses and to no others.
-    pub async fn resolve(&self, host: &str, port: u16, patience: Duration) -> Result<Vec<SocketAddr>, Missed> {
-        if !self.knows(host) {
-            return Err(Missed::Refused(Refusal::Host(host.to_owned())));
+    pub async fn resolve(&self, host: &str, port: u16, patience: Duration) -> Result<Vec<SocketAddr>, ConnectError> {
+        if !self.is_task_host(host) {
+            return Err(ConnectError::Refused(Refusal::Host(host.to_owned())));
         }
-        let found = tokio::time::timeout(patience, self.addresses(host, port)).await.unwrap_or(Err(Missed::TooLong))?;
-        if found.is_empty() { Err(Missed::Name(NO_ADDRESS.to_owned())) } else { Ok(found) }
+        let found =
+            tokio::time::timeout(patience, self.addresses(host, port)).await.unwrap_or(Err(ConnectError::TooLong))?;
+        if found.is_empty() { Err(ConnectError::Name(NO_ADDRESS.to_owned())) } else { Ok(found) }
     }
 
-    async fn try_each(&self, host: &str, port: u16) -> Result<TcpStream, Missed> {
-        let mut last = Missed::Name(NO_ADDRESS.to_owned());
+    async fn try_each(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
+        let mut last = ConnectError::Name(NO_ADDRESS.to_owned());
         for address in self.addresses(host, port).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
@@ -155,53 +156,53 @@ impl Guard {
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    last = Missed::Declined(error.to_string())
+                    last = ConnectError::Declined(error.to_string())
                 }
-                Err(error) if shortage(&error).is_some() => return Err(Missed::Shortage(in_words(&error))),
-                Err(error) => last = Missed::Connection(error.to_string()),
+                Err(error) if shortage(&error).is_some() => return Err(ConnectError::Shortage(in_words(&error))),
+                Err(error) => last = ConnectError::Connection(error.to_string()),
             }
         }
         Err(last)
     }
 
-    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Missed> {
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
         #[cfg(test)]
-        if let Some(server) = self.pretend.in_place_of(host) {
+        if let Some(server) = self.test_overrides.server_for(host) {
             return Ok(vec![server]);
         }
         let found: Vec<SocketAddr> = match Host::parse(host) {
             Ok(Host::Ipv4(address)) => vec![(address, port).into()],
             Ok(Host::Ipv6(address)) => vec![(address, port).into()],
             Ok(Host::Domain(name)) => {
-                let found = self.lookup(&name).await.map_err(|error| Missed::Name(error.to_string()))?;
+                let found = self.lookup(&name).await.map_err(|error| ConnectError::Name(error.to_string()))?;
                 found.into_iter().take(MAX_ADDRESSES).map(|it| SocketAddr::new(it.ip(), port)).collect()
             }
-            Err(error) => return Err(Missed::Name(error.to_string())),
+            Err(error) => return Err(ConnectError::Name(error.to_string())),
         };
         // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
         for address in &found {
-            self.address_of(host, address.ip()).map_err(Missed::Refused)?;
+            self.check_host_address(host, address.ip()).map_err(ConnectError::Refused)?;
         }
         Ok(found)
     }
 
     /// What the task allows is meant for its own hosts and for its proxy.
-    fn address_of(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
+    fn check_host_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
         let public = || Refusal::Private { host: host.to_owned(), address };
-        if self.knows(host) || self.proxy.as_deref() == Some(host) {
-            self.address(host, address)
+        if self.is_task_host(host) || self.proxy.as_deref() == Some(host) {
+            self.check_address(host, address)
         } else {
             self.is_public(address).then_some(()).ok_or_else(public)
         }
     }
 
     /// Is one of the task's hosts a name under this one, which shares its cookies?
-    pub fn knows_below(&self, domain: &str) -> bool {
+    pub fn has_task_host_under(&self, domain: &str) -> bool {
         self.hosts.iter().any(|host| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
     }
 
     /// Is this one of the task's hosts?
-    pub fn knows(&self, host: &str) -> bool {
+    pub fn is_task_host(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
         // example.org and www.example.org send visitors to each other.
         let twin = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
@@ -214,10 +215,10 @@ impl Guard {
 
 /// The hosts that the script's own URLs name; what a variable will hold is not known yet.
 fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
-    let address = |step: &Step| match step {
-        Step::Get(ask) | Step::Post(ask) => Some(ask.url.clone()),
-        Step::Login(login) => login.url.clone(),
-        Step::Paginate(paginate) => paginate.url.clone(),
+    let address = |step: &ScriptStep| match step {
+        ScriptStep::Get(ask) | ScriptStep::Post(ask) => Some(ask.url.clone()),
+        ScriptStep::Login(login) => login.url.clone(),
+        ScriptStep::Paginate(paginate) => paginate.url.clone(),
         _ => None,
     };
     let addresses = script.every_step().into_iter().filter_map(address).collect::<Vec<String>>();
@@ -285,7 +286,7 @@ pub mod tests {
 
     fn guard(hosts: &[&str], allow_private: bool) -> Guard {
         let hosts = hosts.iter().map(|host| canonical(host)).collect();
-        Guard { hosts, allow_private, beside: false, proxy: None, pretend: Default::default() }
+        Guard { hosts, allow_private, allow_subresources: false, proxy: None, test_overrides: Default::default() }
     }
 
     pub const SPELLINGS: &[&str] = &[
@@ -358,9 +359,9 @@ pub mod tests {
         for host in SPELLINGS {
             let url = Url::parse(&format!("http://{host}/")).expect("a spelling that browsers accept");
             let host = url.host_str().expect("it has a host").to_owned();
-            let refused = guard(&[&host], false).url(&url);
+            let refused = guard(&[&host], false).check_url(&url);
             assert!(matches!(refused, Err(Refusal::Private { .. })), "{url}: {refused:?}");
-            assert_eq!(guard(&[&host], true).url(&url), Ok(()), "{url}: allow_private");
+            assert_eq!(guard(&[&host], true).check_url(&url), Ok(()), "{url}: allow_private");
         }
     }
 
@@ -371,7 +372,7 @@ pub mod tests {
         {
             let url = Url::parse(&format!("http://{host}/")).expect("an address");
             let host = url.host_str().expect("it has a host").to_owned();
-            assert_eq!(guard(&[&host], false).url(&url), Ok(()), "{url}");
+            assert_eq!(guard(&[&host], false).check_url(&url), Ok(()), "{url}");
         }
     }
 
@@ -394,7 +395,7 @@ pub mod tests {
             ("https://example.org@evil.test/", false),
         ] {
             let url = Url::parse(url).expect("a URL of the table");
-            assert_eq!(guard.url(&url).is_ok(), allowed, "{url}");
+            assert_eq!(guard.check_url(&url).is_ok(), allowed, "{url}");
         }
     }
 
@@ -407,7 +408,7 @@ pub mod tests {
             "javascript:alert(1)",
             "gopher://example.org/",
         ] {
-            let refused = guard(&["example.org"], true).url(&Url::parse(url).expect("a URL of the table"));
+            let refused = guard(&["example.org"], true).check_url(&Url::parse(url).expect("a URL of the table"));
             assert!(matches!(refused, Err(Refusal::Scheme(_))), "{url}: {refused:?}");
         }
     }

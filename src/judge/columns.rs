@@ -3,17 +3,17 @@
 use serde::Serialize;
 
 use super::window::Window;
-use crate::model::{Column, ColumnFigures, ColumnType};
+use crate::model::{Column, ColumnStatistics, ColumnType};
 
 /// A column was always filled when this share of its cells was.
-const FULL: f64 = 0.8;
+const USUALLY_FILLED: f64 = 0.8;
 /// … and is empty now when less than this share of as many are, which a person has named,
-const EMPTIED: f64 = 0.3;
+const MAX_EMPTIED_FILL: f64 = 0.3;
 /// … or when it told the rows apart, which takes a share of different values.
-const EMPTIED_KEY: f64 = 0.5;
-const TELLS_APART: f64 = 0.5;
+const MAX_EMPTIED_KEY_FILL: f64 = 0.5;
+const MIN_DISTINCT_SHARE: f64 = 0.5;
 /// A column holds one kind of value when this share of them is.
-const ONE_KIND: f64 = 0.8;
+const MIN_KIND_SHARE: f64 = 0.8;
 /// Fewer values say nothing about their kind.
 const MIN_VALUES: u64 = 3;
 
@@ -42,46 +42,49 @@ pub struct ColumnMeasure {
 }
 
 /// All columns of a run with `rows` rows. `named` are the person's.
-pub fn measure(columns: &[ColumnFigures], rows: u64, named: &[Column], window: &Window<'_>) -> Vec<ColumnMeasure> {
+pub fn measure(columns: &[ColumnStatistics], rows: u64, named: &[Column], window: &Window<'_>) -> Vec<ColumnMeasure> {
     columns.iter().map(|column| measure_one(column, rows, named, window)).collect()
 }
 
-fn measure_one(column: &ColumnFigures, rows: u64, named: &[Column], window: &Window<'_>) -> ColumnMeasure {
+fn measure_one(column: &ColumnStatistics, rows: u64, named: &[Column], window: &Window<'_>) -> ColumnMeasure {
     let person = named.iter().find(|it| it.name == column.name);
     let before = window.column(&column.name);
     let told_apart = column.is_text
         && !before.is_empty()
-        && before.iter().all(|(it, rows)| share(it.different, *rows) >= TELLS_APART);
+        && before.iter().all(|(it, rows)| share(it.different, *rows) >= MIN_DISTINCT_SHARE);
     let is_watched = person.is_some() || told_apart;
-    let filled_before = before.iter().map(|(it, rows)| share(it.read(), *rows)).reduce(f64::min);
-    let floor = if told_apart { EMPTIED_KEY } else { EMPTIED };
+    let filled_before = before.iter().map(|(it, rows)| share(it.readable(), *rows)).reduce(f64::min);
+    let floor = if told_apart { MAX_EMPTIED_KEY_FILL } else { MAX_EMPTIED_FILL };
     // A column that nobody has named may come and go.
-    let usual = filled_before.filter(|&least| is_watched && least >= FULL).map(|least| least * floor);
+    let usual = filled_before.filter(|&least| is_watched && least >= USUALLY_FILLED).map(|least| least * floor);
     let is_required = person.is_some_and(|it| it.required);
     let measure = ColumnMeasure {
         name: column.name.clone(),
-        filled: share(column.read(), rows),
+        filled: share(column.readable(), rows),
         unread: share(column.unread, rows),
         type_: person.map(|it| it.kind).filter(|&kind| kind != ColumnType::Text),
         kind: kind(column),
         filled_before,
         kind_before: before.iter().map(|(it, _)| kind(it)).reduce(|a, b| if a == b { a } else { None }).flatten(),
-        must_fill: if is_required { Some(FULL) } else { usual },
+        must_fill: if is_required { Some(USUALLY_FILLED) } else { usual },
         off: None,
     };
-    ColumnMeasure { off: measure.what_is_off(is_required, usual, is_watched), ..measure }
+    ColumnMeasure { off: measure.anomaly(is_required, usual, is_watched), ..measure }
 }
 
 impl ColumnMeasure {
-    fn what_is_off(&self, is_required: bool, usual: Option<f64>, is_watched: bool) -> Option<String> {
+    fn anomaly(&self, is_required: bool, usual: Option<f64>, is_watched: bool) -> Option<String> {
         let (name, now) = (&self.name, percent(self.filled));
-        if is_required && self.filled < FULL {
-            return Some(format!("the column {name} is required, and {now} of its cells are filled{}", self.of_them()));
+        if is_required && self.filled < USUALLY_FILLED {
+            return Some(format!(
+                "the column {name} is required, and {now} of its cells are filled{}",
+                self.unread_clause()
+            ));
         }
         if let (Some(usual), Some(before)) = (usual, self.filled_before)
             && self.filled < usual
         {
-            let of_them = self.of_them();
+            let of_them = self.unread_clause();
             return Some(format!(
                 "{now} of the column {name} are filled, and it was at least {}{of_them}",
                 percent(before)
@@ -94,7 +97,7 @@ impl ColumnMeasure {
 
 impl ColumnMeasure {
     /// Texts that are no values, in words.
-    fn of_them(&self) -> String {
+    fn unread_clause(&self) -> String {
         match self.type_ {
             Some(kind) if self.unread > 0.0 => {
                 format!("; {} hold a text that is no {}", percent(self.unread), kind.word())
@@ -105,10 +108,10 @@ impl ColumnMeasure {
 }
 
 /// What nearly all its values are.
-fn kind(column: &ColumnFigures) -> Option<&'static str> {
+fn kind(column: &ColumnStatistics) -> Option<&'static str> {
     let kinds = [(column.numbers, "numbers"), (column.words, "words"), (column.links, "links")];
     let (count, word) = kinds.into_iter().max_by_key(|(count, _)| *count)?;
-    (count >= MIN_VALUES && share(count, column.filled) >= ONE_KIND).then_some(word)
+    (count >= MIN_VALUES && share(count, column.filled) >= MIN_KIND_SHARE).then_some(word)
 }
 
 fn is_none(share: &f64) -> bool {
@@ -128,11 +131,11 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::model::{Figures, Outcome, PastRun, Publication, RunId, Verdict};
+    use crate::model::{Outcome, PastRun, Publication, RunId, RunStatistics, Verdict};
 
-    fn column(name: &str, filled: u64, words: u64) -> ColumnFigures {
+    fn column(name: &str, filled: u64, words: u64) -> ColumnStatistics {
         let numbers = filled - words;
-        ColumnFigures {
+        ColumnStatistics {
             name: name.to_owned(),
             filled,
             words,
@@ -144,10 +147,10 @@ mod tests {
         }
     }
 
-    fn good_run(columns: Vec<ColumnFigures>) -> PastRun {
-        let figures = Figures { columns, ..Figures::default() };
+    fn good_run(columns: Vec<ColumnStatistics>) -> PastRun {
+        let figures = RunStatistics { columns, ..RunStatistics::default() };
         let outcome = Outcome::Published(Publication::Changed);
-        let verdict = Verdict { outcome, rows: 10, figures, ..Verdict::cut_short() };
+        let verdict = Verdict { outcome, rows: 10, statistics: figures, ..Verdict::interrupted() };
         let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
     }
@@ -175,7 +178,7 @@ mod tests {
     fn a_text_that_is_no_value_counts_as_if_it_were_not_there() {
         let past = [good_run(vec![column("price", 10, 0)])];
         let price = Column { kind: ColumnType::Money, ..Column::text("price") };
-        let now = ColumnFigures { unread: 8, ..column("price", 10, 0) };
+        let now = ColumnStatistics { unread: 8, ..column("price", 10, 0) };
         let measured = measure(&[now], 10, &[price], &Window::of(&past));
         let sentence =
             "20 % of the column price are filled, and it was at least 100 %; 80 % hold a text that is no money";

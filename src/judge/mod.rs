@@ -1,21 +1,21 @@
 //! Judgement: this run and the past ones → outcome, cause, state. Pure; knows only the model.
 
+mod state;
+mod new_signs;
+mod record_overlap;
+mod explanation;
 mod window;
 mod rows;
 mod columns;
-mod news;
-mod known;
 mod verdict;
-mod account;
 mod tally;
 mod numbers;
-mod standing;
 
-pub use account::{Account, PartMeasure, SignMeasure, SimilarityMeasure, account};
+pub use self::explanation::{PartMeasure, SignMeasure, SimilarityMeasure, VerdictExplanation, explain};
+pub use self::record_overlap::{OverlapMeasure, sketch};
+pub use self::state::{Severity, TaskSnapshot, advice, severity, since, state, stuck_sentence};
 pub use columns::ColumnMeasure;
-pub use known::{KnownMeasure, sketch};
-pub use numbers::Numbers;
+pub use numbers::NumberTally;
 pub use rows::RowMeasure;
-pub use standing::{Severity, Standing, advice, severity, since, state, stuck};
 pub use tally::Tally;
-pub use verdict::{Learning, Seen, verdict};
+pub use verdict::{RunObservation, TemplateOrigin, verdict};

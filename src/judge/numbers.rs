@@ -1,21 +1,21 @@
 //! Gathers the numbers of a run's typed columns in memory that does not grow with the rows.
 
-use crate::model::{NumberFigures, Value};
+use crate::model::{NumberStatistics, Value};
 
 /// Values that are kept of a column, in one currency: all of most tables. Of more, every second, fourth, eighth … of them, so that the
 /// median and the quarters of half a million values in any order are off by a hundredth of the ranks at the worst; least, most and
 /// count are exact.
-const MOST_KEPT: usize = 4_096;
+const MAX_SAMPLED: usize = 4_096;
 
 /// Currencies that are told apart in a column; a list with more has no price that one curve could show.
-const MOST_CURRENCIES: usize = 8;
+const MAX_CURRENCIES: usize = 8;
 
 /// Of each column that has a type: its numbers, by their currency.
-pub struct Numbers(Vec<Vec<Pile>>);
+pub struct NumberTally(Vec<Vec<NumberSample>>);
 
-impl Numbers {
-    pub fn of(columns: usize) -> Numbers {
-        Numbers((0..columns).map(|_| Vec::new()).collect())
+impl NumberTally {
+    pub fn of(columns: usize) -> NumberTally {
+        NumberTally((0..columns).map(|_| Vec::new()).collect())
     }
 
     /// What is no number is passed over.
@@ -33,20 +33,20 @@ impl Numbers {
         };
         match piles.iter().position(|pile| pile.currency.as_deref() == currency) {
             Some(at) => piles[at].add(number),
-            None if piles.len() < MOST_CURRENCIES => piles.push(Pile::new(currency, number)),
+            None if piles.len() < MAX_CURRENCIES => piles.push(NumberSample::new(currency, number)),
             None => {}
         }
     }
 
     /// Of the columns under their names: those that had a number.
-    pub fn figures<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<NumberFigures> {
-        let largest = |piles: &'_ Vec<Pile>| piles.iter().rev().max_by_key(|pile| pile.count).cloned();
-        names.zip(&self.0).filter_map(|(name, piles)| Some(largest(piles)?.figures(name))).collect()
+    pub fn statistics<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<NumberStatistics> {
+        let largest = |piles: &'_ Vec<NumberSample>| piles.iter().rev().max_by_key(|pile| pile.count).cloned();
+        names.zip(&self.0).filter_map(|(name, piles)| Some(largest(piles)?.into_statistics(name))).collect()
     }
 }
 
 #[derive(Clone)]
-struct Pile {
+struct NumberSample {
     currency: Option<String>,
     count: u64,
     least: f64,
@@ -56,16 +56,16 @@ struct Pile {
     every: u64,
 }
 
-impl Pile {
-    fn new(currency: Option<&str>, first: f64) -> Pile {
+impl NumberSample {
+    fn new(currency: Option<&str>, first: f64) -> NumberSample {
         let currency = currency.map(str::to_owned);
-        Pile { currency, count: 1, least: first, most: first, kept: vec![first], every: 1 }
+        NumberSample { currency, count: 1, least: first, most: first, kept: vec![first], every: 1 }
     }
 
     fn add(&mut self, number: f64) {
         (self.least, self.most) = (self.least.min(number), self.most.max(number));
         if self.count.is_multiple_of(self.every) {
-            if self.kept.len() == MOST_KEPT {
+            if self.kept.len() == MAX_SAMPLED {
                 let mut is_kept = false;
                 self.kept.retain(|_| {
                     is_kept = !is_kept;
@@ -81,10 +81,10 @@ impl Pile {
         self.count += 1;
     }
 
-    fn figures(mut self, column: &str) -> NumberFigures {
+    fn into_statistics(mut self, column: &str) -> NumberStatistics {
         self.kept.sort_by(f64::total_cmp);
         let rank = |share: f64| self.kept[((self.kept.len() - 1) as f64 * share).round() as usize];
-        NumberFigures {
+        NumberStatistics {
             column: column.to_owned(),
             count: self.count,
             least: self.least,
@@ -105,13 +105,13 @@ mod tests {
         Value::Money { amount: amount.to_string(), to: None, currency: currency.map(str::to_owned) }
     }
 
-    fn figures(values: impl IntoIterator<Item = Value>) -> Option<NumberFigures> {
-        let mut numbers = Numbers::of(1);
+    fn figures(values: impl IntoIterator<Item = Value>) -> Option<NumberStatistics> {
+        let mut numbers = NumberTally::of(1);
         values.into_iter().for_each(|value| numbers.note(0, &value));
-        numbers.figures(["price"].into_iter()).pop()
+        numbers.statistics(["price"].into_iter()).pop()
     }
 
-    fn shown(found: Option<NumberFigures>) -> String {
+    fn shown(found: Option<NumberStatistics>) -> String {
         found.map_or("nothing".to_owned(), |it| {
             let currency = it.currency.unwrap_or_default();
             format!("{}: {} {} {} {} {} {currency}", it.count, it.least, it.lower, it.median, it.upper, it.most)
@@ -144,10 +144,10 @@ mod tests {
         // In order, backwards, and well mixed (a step that shares no factor with their number).
         let orders: [fn(i64) -> i64; 3] = [|n| n, |n| 499_999 - n, |n| n * 314_159 % 500_000];
         for order in orders {
-            let mut numbers = Numbers::of(1);
+            let mut numbers = NumberTally::of(1);
             (0..many).for_each(|n| numbers.note(0, &Value::Int(order(n))));
-            assert!(numbers.0[0][0].kept.len() <= MOST_KEPT);
-            let found = numbers.figures(["n"].into_iter()).remove(0);
+            assert!(numbers.0[0][0].kept.len() <= MAX_SAMPLED);
+            let found = numbers.statistics(["n"].into_iter()).remove(0);
             assert_eq!((found.count, found.least, found.most), (500_000, 0.0, 499_999.0));
             for (share, value) in [(0.25, found.lower), (0.5, found.median), (0.75, found.upper)] {
                 assert!((value / many as f64 - share).abs() < 0.01, "{share}: {value}");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::window::{LEAST_DROP, Window};
+use super::window::{MIN_ROW_DROP, Window};
 use crate::model::task::Expect;
 
 /// A run's rows against those of the good runs before it.
@@ -33,7 +33,7 @@ const ROUNDING: f64 = 1e-9;
 /// `is_strange`: none of the records is known, where many always were.
 pub fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
     // Another list in the same dress is rarely as long.
-    let learned = || if is_strange { LEAST_DROP } else { window.drop_allowed() };
+    let learned = || if is_strange { MIN_ROW_DROP } else { window.drop_allowed() };
     let drop_allowed = expect.max_row_drop.unwrap_or_else(learned);
     let usual = window.usual_rows();
     let by_window = usual.filter(|_| drop_allowed < 1.0).map_or(0, |usual| {
@@ -52,11 +52,11 @@ pub fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>
         is_strange,
         off: None,
     };
-    RowMeasure { off: measure.what_is_off(), ..measure }
+    RowMeasure { off: measure.anomaly(), ..measure }
 }
 
 impl RowMeasure {
-    fn what_is_off(&self) -> Option<String> {
+    fn anomaly(&self) -> Option<String> {
         let rows = self.rows;
         if rows < self.min_rows {
             return Some(format!("{rows} rows, but at least {} are expected (expect.min_rows)", self.min_rows));

@@ -5,23 +5,23 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use foldhash::{HashSet, HashSetExt};
 
-use crate::model::{ColumnFigures, Sketch};
+use crate::model::{ColumnStatistics, MinHash};
 
 /// Different values that are told apart in a column: more say no more.
 const MAX_DIFFERENT: usize = 10_000;
 
 #[derive(Default)]
 pub struct Tally {
-    columns: Vec<ColumnFigures>,
+    columns: Vec<ColumnStatistics>,
     different: Vec<HashSet<u64>>,
     hashes: RandomState,
     /// Which records there are, and where the cells stand that tell them apart.
-    records: Option<(Sketch, Vec<usize>)>,
-    key: Option<Key>,
+    records: Option<(MinHash, Vec<usize>)>,
+    key: Option<KeyTally>,
 }
 
 /// The columns that are to identify a record, and how many rows say the same there as one before them.
-struct Key {
+struct KeyTally {
     columns: Vec<String>,
     places: Vec<usize>,
     seen: HashSet<u64>,
@@ -31,7 +31,7 @@ struct Key {
 impl Tally {
     /// Counts as well how often rows share what is to identify them.
     pub fn with_key(self, columns: &[String]) -> Tally {
-        let key = Key { columns: columns.to_vec(), places: Vec::new(), seen: HashSet::new(), repeated: 0 };
+        let key = KeyTally { columns: columns.to_vec(), places: Vec::new(), seen: HashSet::new(), repeated: 0 };
         Tally { key: (!columns.is_empty()).then_some(key), ..self }
     }
 
@@ -48,15 +48,15 @@ impl Tally {
     }
 
     /// Counts, and sketches the records by some of their columns.
-    pub fn sketching(sketch: Option<Sketch>) -> Tally {
+    pub fn with_minhash(sketch: Option<MinHash>) -> Tally {
         Tally { records: sketch.map(|sketch| (sketch, Vec::new())), ..Tally::default() }
     }
 
     /// The columns of the rows to come, and which of them a reader sees as text. They stay what they were first.
-    pub fn name(&mut self, columns: impl Iterator<Item = (String, bool)>) {
+    pub fn set_columns(&mut self, columns: impl Iterator<Item = (String, bool)>) {
         if self.columns.is_empty() {
             self.columns =
-                columns.map(|(name, is_text)| ColumnFigures { name, is_text, ..Default::default() }).collect();
+                columns.map(|(name, is_text)| ColumnStatistics { name, is_text, ..Default::default() }).collect();
             self.different = vec![HashSet::new(); self.columns.len()];
             if let Some((sketch, places)) = &mut self.records {
                 let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    pub fn is_named(&self) -> bool {
+    pub fn has_columns(&self) -> bool {
         !self.columns.is_empty()
     }
 
@@ -81,10 +81,10 @@ impl Tally {
         for ((column, different), cell) in self.columns.iter_mut().zip(&mut self.different).zip(cells) {
             let Some(value) = cell.as_deref().map(str::trim).filter(|value| !value.is_empty()) else { continue };
             column.filled += 1;
-            *match Kind::of(value) {
-                Kind::Number => &mut column.numbers,
-                Kind::Words => &mut column.words,
-                Kind::Link => &mut column.links,
+            *match CellKind::of(value) {
+                CellKind::Number => &mut column.numbers,
+                CellKind::Words => &mut column.words,
+                CellKind::Link => &mut column.links,
             } += 1;
             if different.len() < MAX_DIFFERENT {
                 different.insert(self.hashes.hash_one(value));
@@ -99,24 +99,24 @@ impl Tally {
     }
 
     /// Which records there were; none where nothing tells them apart.
-    pub fn records(&self) -> Option<Sketch> {
+    pub fn records(&self) -> Option<MinHash> {
         self.records.as_ref().map(|(sketch, _)| sketch.clone())
     }
 
     /// A text of this column has no value of the column's type: it counts as if it were not there.
-    pub fn unread(&mut self, column: usize) {
+    pub fn count_unread(&mut self, column: usize) {
         if let Some(column) = self.columns.get_mut(column) {
             column.unread += 1;
         }
     }
 
-    pub fn figures(&self) -> Vec<ColumnFigures> {
+    pub fn statistics(&self) -> Vec<ColumnStatistics> {
         let counted = self.columns.iter().zip(&self.different);
-        counted.map(|(column, it)| ColumnFigures { different: it.len() as u64, ..column.clone() }).collect()
+        counted.map(|(column, it)| ColumnStatistics { different: it.len() as u64, ..column.clone() }).collect()
     }
 }
 
-impl Key {
+impl KeyTally {
     fn add(&mut self, cells: &[Option<String>], hashes: &RandomState) {
         let texts: Vec<Option<&str>> = self.places.iter().map(|&at| cells.get(at)?.as_deref()).collect();
         // Where all of it is empty the whole record identifies itself.
@@ -134,24 +134,24 @@ impl Key {
 
 /// A rough kind of a value; prices and dates are numbers here.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     Number,
     Words,
     Link,
 }
 
-impl Kind {
-    fn of(value: &str) -> Kind {
+impl CellKind {
+    fn of(value: &str) -> CellKind {
         let has_scheme = value.starts_with("http://") || value.starts_with("https://");
         if has_scheme || value.starts_with('/') || value.starts_with("../") {
-            return Kind::Link;
+            return CellKind::Link;
         }
         let (mut digits, mut letters) = (0_u32, 0_u32);
         for c in value.chars() {
             digits += u32::from(c.is_numeric());
             letters += u32::from(c.is_alphabetic());
         }
-        if digits > 0 && digits >= letters { Kind::Number } else { Kind::Words }
+        if digits > 0 && digits >= letters { CellKind::Number } else { CellKind::Words }
     }
 }
 
@@ -162,14 +162,14 @@ mod tests {
     #[test]
     fn cells_are_counted_by_what_they_hold() {
         let mut tally = Tally::default();
-        tally.name(["name", "price", "link"].into_iter().map(|name| (name.to_owned(), name != "link")));
+        tally.set_columns(["name", "price", "link"].into_iter().map(|name| (name.to_owned(), name != "link")));
         for (name, price) in [("Adler", "EUR 95.00"), ("Ida", ""), ("Ida", "3. April 2024")] {
             let cells = [name, price, "/hotel?id=1"].map(|cell| Some(cell.to_owned()));
             tally.add(&cells);
         }
         tally.add(&[None, None, None]);
-        let counts = |it: &ColumnFigures| [it.filled, it.numbers, it.words, it.links, it.different];
-        let all: Vec<[u64; 5]> = tally.figures().iter().map(counts).collect();
+        let counts = |it: &ColumnStatistics| [it.filled, it.numbers, it.words, it.links, it.different];
+        let all: Vec<[u64; 5]> = tally.statistics().iter().map(counts).collect();
         assert_eq!(all, [[3, 0, 3, 0, 2], [2, 2, 0, 0, 2], [3, 0, 0, 3, 1]]);
     }
 }

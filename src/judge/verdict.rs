@@ -1,36 +1,36 @@
 //! What a run's pages amount to.
 
 use super::window::Window;
-use super::{columns, known, news, rows};
+use super::{columns, new_signs, record_overlap, rows};
 use crate::model::task::Expect;
-use crate::model::{Column, Emptiness, Failure, Figures, Outcome, PastRun, Publication, Quarantine, Verdict};
+use crate::model::{Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, Verdict};
 
 /// What the child saw, in numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct RunObservation {
     pub pages: u32,
     pub rows: u64,
     /// Of the page least like the template among those that have rows; of the first page when none has.
     pub similarity: Option<f64>,
     /// Some list stands on the first page, whether or not it fits the template.
-    pub any_list: bool,
-    pub figures: Figures,
-    pub learning: Learning,
+    pub has_any_list: bool,
+    pub statistics: RunStatistics,
+    pub template_origin: TemplateOrigin,
 }
 
 /// Where the template came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
+pub enum TemplateOrigin {
     /// A person has confirmed it.
     Confirmed,
     /// Learned in an earlier run; nobody has looked at it yet.
     Unconfirmed,
     /// Learned just now.
-    Now { clearly_ahead: bool },
+    LearnedNow { clearly_ahead: bool },
 }
 
 /// The verdict over a run whose robot came through. `named` are the task's columns; `past` is newest first.
-pub fn verdict(expect: &Expect, named: &[Column], seen: &Seen, past: &[PastRun]) -> Verdict {
+pub fn verdict(expect: &Expect, named: &[Column], seen: &RunObservation, past: &[PastRun]) -> Verdict {
     let (outcome, sentence) = judge(expect, named, seen, &Window::of(past));
     Verdict {
         outcome,
@@ -38,56 +38,56 @@ pub fn verdict(expect: &Expect, named: &[Column], seen: &Seen, past: &[PastRun])
         similarity: seen.similarity,
         rows: seen.rows,
         pages: seen.pages,
-        provisional: seen.learning != Learning::Confirmed,
-        figures: seen.figures.clone(),
+        provisional: seen.template_origin != TemplateOrigin::Confirmed,
+        statistics: seen.statistics.clone(),
     }
 }
 
-fn judge(expect: &Expect, named: &[Column], seen: &Seen, window: &Window<'_>) -> (Outcome, String) {
-    let Seen { rows, pages, .. } = *seen;
-    if let Learning::Now { clearly_ahead } = seen.learning {
+fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Window<'_>) -> (Outcome, String) {
+    let RunObservation { rows, pages, .. } = *seen;
+    if let TemplateOrigin::LearnedNow { clearly_ahead } = seen.template_origin {
         return match (rows, clearly_ahead) {
-            (0, _) => told(expect, seen, window).unwrap_or_else(|| nothing(pages)),
+            (0, _) => outcome_from_signs(expect, seen, window).unwrap_or_else(|| no_list_outcome(pages)),
             (_, true) => (
                 Outcome::Published(Publication::Changed),
                 format!("learned a list of {rows} rows and published it; look at it and say yes or choose another"),
             ),
-            (_, false) => (Outcome::Quarantined(Quarantine::Provisional), unchosen(rows)),
+            (_, false) => (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows)),
         };
     }
     let similarity = seen.similarity.unwrap_or(0.0);
     let is_missing = rows == 0 || similarity < expect.similarity;
-    if is_missing && let Some(told) = told(expect, seen, window) {
+    if is_missing && let Some(told) = outcome_from_signs(expect, seen, window) {
         return told;
     }
-    if rows == 0 && !seen.any_list {
-        return nothing(pages);
+    if rows == 0 && !seen.has_any_list {
+        return no_list_outcome(pages);
     }
     if is_missing {
-        return (Outcome::Quarantined(Quarantine::Layout), no_longer(expect, seen, similarity));
+        return (Outcome::Quarantined(Quarantine::Layout), dissimilar_sentence(expect, seen, similarity));
     }
-    let is_strange = known::measure(&seen.figures, window).is_strange;
+    let is_strange = record_overlap::measure(&seen.statistics, window).is_strange;
     if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
-        return if news::of(&seen.figures.signs, window).cut_off {
+        return if new_signs::of(&seen.statistics.signs, window).cut_off {
             (Outcome::Failed(Failure::Network), format!("the page breaks off in the middle: {sentence}"))
         } else {
             (Outcome::Quarantined(Quarantine::Rows), sentence)
         };
     }
-    let measured = columns::measure(&seen.figures.columns, rows, named, window);
+    let measured = columns::measure(&seen.statistics.columns, rows, named, window);
     if let Some(off) = measured.into_iter().find_map(|column| column.off) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
     }
     // Learned in an earlier run that did not dare to publish: it still takes a person's yes.
-    if seen.learning == Learning::Unconfirmed && window.is_empty() {
-        return (Outcome::Quarantined(Quarantine::Provisional), unchosen(rows));
+    if seen.template_origin == TemplateOrigin::Unconfirmed && window.is_empty() {
+        return (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows));
     }
     (Outcome::Published(Publication::Changed), format!("{rows} rows from {}", counted(pages, "page")))
 }
 
 /// What a page without its list says about itself, where good pages did not say so.
-fn told(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<(Outcome, String)> {
-    let news = news::of(&seen.figures.signs, window);
+fn outcome_from_signs(expect: &Expect, seen: &RunObservation, window: &Window<'_>) -> Option<(Outcome, String)> {
+    let news = new_signs::of(&seen.statistics.signs, window);
     let failed = |cause: Failure, sentence: &str| Some((Outcome::Failed(cause), sentence.to_owned()));
     if news.blocked {
         return failed(
@@ -110,23 +110,28 @@ fn told(expect: &Expect, seen: &Seen, window: &Window<'_>) -> Option<(Outcome, S
     if news.cut_off {
         return failed(Failure::Network, "the page breaks off before its list; the last good rows stay published");
     }
-    let is_empty = seen.rows == 0 && (news.no_results || expect.allow_empty && !seen.any_list);
+    let is_empty = seen.rows == 0 && (news.no_results || expect.allow_empty && !seen.has_any_list);
     is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there is nothing today".to_owned()))
 }
 
-fn no_longer(expect: &Expect, seen: &Seen, similarity: f64) -> String {
-    let least = seen.figures.likeness.as_ref().map(|likeness| format!(": {}", likeness.least().1)).unwrap_or_default();
+fn dissimilar_sentence(expect: &Expect, seen: &RunObservation, similarity: f64) -> String {
+    let least = seen
+        .statistics
+        .similarity_parts
+        .as_ref()
+        .map(|likeness| format!(": {}", likeness.lowest_part().1))
+        .unwrap_or_default();
     format!(
         "the page no longer looks like its template (similarity {similarity:.2}, wanted {:.2}){least}; the last good rows stay published",
         expect.similarity
     )
 }
 
-fn unchosen(rows: u64) -> String {
+fn ambiguous_sentence(rows: u64) -> String {
     format!("learned a list of {rows} rows, but another one looks as good: choose which is yours")
 }
 
-fn nothing(pages: u32) -> (Outcome, String) {
+fn no_list_outcome(pages: u32) -> (Outcome, String) {
     let sentence = format!("no list was found on {}; open the page to see what it says now", counted(pages, "page"));
     (Outcome::Empty(Emptiness::Unexpected), sentence)
 }
@@ -142,14 +147,14 @@ mod tests {
     use super::*;
     use crate::model::RunId;
 
-    fn seen(rows: u64, similarity: f64) -> Seen {
-        Seen {
+    fn seen(rows: u64, similarity: f64) -> RunObservation {
+        RunObservation {
             pages: 2,
             rows,
             similarity: Some(similarity),
-            any_list: rows > 0,
-            figures: Figures::default(),
-            learning: Learning::Confirmed,
+            has_any_list: rows > 0,
+            statistics: RunStatistics::default(),
+            template_origin: TemplateOrigin::Confirmed,
         }
     }
 
@@ -163,7 +168,7 @@ mod tests {
     fn runs_are_judged_by_their_numbers() {
         let expect = Expect::default();
         let past = [good_run(40)];
-        let other_list = Seen { any_list: true, ..seen(0, 0.31) };
+        let other_list = RunObservation { has_any_list: true, ..seen(0, 0.31) };
         for (what, seen, words) in [
             ("as before", seen(40, 0.98), "published changed"),
             ("just over the line", seen(40, 0.7), "published changed"),
@@ -187,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_template_that_nobody_chose_is_not_published_by_the_second_run() {
-        let unconfirmed = Seen { learning: Learning::Unconfirmed, ..seen(12, 1.0) };
+        let unconfirmed = RunObservation { template_origin: TemplateOrigin::Unconfirmed, ..seen(12, 1.0) };
         let words = |past: &[PastRun]| verdict(&Expect::default(), &[], &unconfirmed, past).outcome.cause();
         assert_eq!(words(&[]), "provisional");
         assert_eq!(words(&[good_run(12)]), "changed", "one that was clearly ahead goes on");
@@ -196,7 +201,8 @@ mod tests {
     #[test]
     fn a_fresh_template_waits_for_a_person_either_way() {
         for (clearly_ahead, words) in [(true, "published changed"), (false, "quarantined provisional")] {
-            let seen = Seen { learning: Learning::Now { clearly_ahead }, ..seen(12, 1.0) };
+            let seen =
+                RunObservation { template_origin: TemplateOrigin::LearnedNow { clearly_ahead }, ..seen(12, 1.0) };
             let verdict = verdict(&Expect::default(), &[], &seen, &[]);
             assert_eq!(format!("{} {}", verdict.outcome.word(), verdict.outcome.cause()), words);
             assert!(verdict.provisional);

@@ -3,17 +3,17 @@
 //! A window of several, not the last one alone: a list that loses a third of its rows each day would always be a little
 //! smaller than yesterday's.
 
-use crate::model::{ColumnFigures, PastRun, Sketch};
+use crate::model::{ColumnStatistics, MinHash, PastRun};
 
 /// Good runs that are looked back on.
-const MOST: usize = 8;
+const MAX_GOOD_RUNS: usize = 8;
 /// With so many the spread of their row counts says something.
-const TELLING: usize = 4;
+const MIN_RUNS_FOR_SPREAD: usize = 4;
 /// Half of the rows may never be missing, however they varied; a quarter may, however steady they were.
-const MOST_DROP: f64 = 0.5;
-pub(super) const LEAST_DROP: f64 = 0.25;
+const MAX_ROW_DROP: f64 = 0.5;
+pub(super) const MIN_ROW_DROP: f64 = 0.25;
 /// How far beyond the spread of the past a count must lie.
-const BEYOND: f64 = 3.0;
+const SPREAD_FACTOR: f64 = 3.0;
 
 pub struct Window<'p> {
     /// Newest first.
@@ -23,8 +23,9 @@ pub struct Window<'p> {
 impl<'p> Window<'p> {
     /// `past` is newest first.
     pub fn of(past: &'p [PastRun]) -> Window<'p> {
-        let mut good: Vec<&PastRun> = past.iter().filter(|run| run.verdict.outcome.is_published()).take(MOST).collect();
-        if let Some(accepted) = good.iter().position(|run| run.verdict.figures.accepted) {
+        let mut good: Vec<&PastRun> =
+            past.iter().filter(|run| run.verdict.outcome.is_published()).take(MAX_GOOD_RUNS).collect();
+        if let Some(accepted) = good.iter().position(|run| run.verdict.statistics.accepted) {
             good.truncate(accepted + 1);
         }
         Window { good }
@@ -45,26 +46,26 @@ impl<'p> Window<'p> {
     pub fn drop_allowed(&self) -> f64 {
         let rows = self.rows();
         match (rows.iter().min(), rows.iter().max()) {
-            (Some(&least), Some(&most)) if rows.len() >= TELLING => {
+            (Some(&least), Some(&most)) if rows.len() >= MIN_RUNS_FOR_SPREAD => {
                 let spread = 1.0 - least as f64 / most.max(1) as f64;
-                (BEYOND * spread).clamp(LEAST_DROP, MOST_DROP)
+                (SPREAD_FACTOR * spread).clamp(MIN_ROW_DROP, MAX_ROW_DROP)
             }
-            _ => MOST_DROP,
+            _ => MAX_ROW_DROP,
         }
     }
 
     /// What a column was like in each of the good runs, with how many rows each had; only those that have the column.
-    pub fn column(&self, name: &str) -> Vec<(&'p ColumnFigures, u64)> {
+    pub fn column(&self, name: &str) -> Vec<(&'p ColumnStatistics, u64)> {
         let of = |run: &&'p PastRun| {
-            let column = run.verdict.figures.columns.iter().find(|column| column.name == name)?;
+            let column = run.verdict.statistics.columns.iter().find(|column| column.name == name)?;
             Some((column, run.verdict.rows))
         };
         self.good.iter().filter_map(of).collect()
     }
 
     /// Which records the good runs had, where that is kept.
-    pub fn sketches(&self) -> Vec<&'p Sketch> {
-        self.good.iter().filter_map(|run| run.verdict.figures.records.as_ref()).collect()
+    pub fn sketches(&self) -> Vec<&'p MinHash> {
+        self.good.iter().filter_map(|run| run.verdict.statistics.records.as_ref()).collect()
     }
 
     /// Has any of the good runs shown this?
@@ -83,7 +84,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::model::{Failure, Figures, Outcome, Publication, Quarantine, RunId, Verdict};
+    use crate::model::{Failure, Outcome, Publication, Quarantine, RunId, RunStatistics, Verdict};
 
     /// Newest first; `-` before a count: kept aside, `!` behind it: accepted by a person.
     fn past(runs: &str) -> Vec<PastRun> {
@@ -93,9 +94,9 @@ mod tests {
                 true => Outcome::Quarantined(Quarantine::Rows),
                 false => Outcome::Published(Publication::Changed),
             };
-            let figures = Figures { accepted: word.ends_with('!'), ..Figures::default() };
+            let figures = RunStatistics { accepted: word.ends_with('!'), ..RunStatistics::default() };
             let rows = word.trim_matches(['-', '!']).parse().expect("a number");
-            let verdict = Verdict { outcome, rows, figures, ..Verdict::failed(Failure::Internal, "") };
+            let verdict = Verdict { outcome, rows, statistics: figures, ..Verdict::failed(Failure::Internal, "") };
             PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
         };
         runs.split_whitespace().map(run).collect()

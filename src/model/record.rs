@@ -24,10 +24,10 @@ pub struct Row {
 }
 
 /// Characters of [`Table::first_row`].
-const FIRST_ROW: usize = 200;
+const FIRST_ROW_CHARS: usize = 200;
 
 impl Table {
-    /// The records as `[{"name": "text", …}, …]`, empty cells left out: the form of SPEC section 5.
+    /// The records as `[{"name": "text", …}, …]`, empty cells left out: what `--json` prints.
     pub fn records(&self) -> Records<'_> {
         Records(self)
     }
@@ -35,11 +35,11 @@ impl Table {
     /// The first row in words, to know the table by.
     pub fn first_row(&self) -> String {
         let cells = self.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
-        cells.unwrap_or_default().join(" | ").chars().take(FIRST_ROW).collect()
+        cells.unwrap_or_default().join(" | ").chars().take(FIRST_ROW_CHARS).collect()
     }
 
     /// Of each column its new name, or none where it is not wanted.
-    pub fn under_names(&self, names: &[Option<String>]) -> Table {
+    pub fn with_column_names(&self, names: &[Option<String>]) -> Table {
         let kept = |row: &Row| {
             let cells = row.cells.iter().zip(names).filter(|(_, name)| name.is_some()).map(|(cell, _)| cell.clone());
             Row { cells: cells.collect(), page: row.page }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::Figures;
+use super::RunStatistics;
 
 /// Names one run for ever; sorts by time of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -213,8 +213,8 @@ pub struct Verdict {
     /// The rows stand under a template that no person has confirmed yet.
     pub provisional: bool,
     /// The numbers that led to it.
-    #[serde(default)]
-    pub figures: Figures,
+    #[serde(rename = "figures", default)]
+    pub statistics: RunStatistics,
 }
 
 impl Verdict {
@@ -226,22 +226,22 @@ impl Verdict {
             rows: 0,
             pages: 0,
             provisional: false,
-            figures: Figures::default(),
+            statistics: RunStatistics::default(),
         }
     }
 
     /// Of a run that ended with its daemon: nothing that its task did.
-    pub fn cut_short() -> Verdict {
-        Verdict::failed(Failure::Crash, CUT_SHORT)
+    pub fn interrupted() -> Verdict {
+        Verdict::failed(Failure::Crash, INTERRUPTED)
     }
 
-    pub fn is_cut_short(&self) -> bool {
-        self.outcome == Outcome::Failed(Failure::Crash) && self.sentence.starts_with(CUT_SHORT)
+    pub fn is_interrupted(&self) -> bool {
+        self.outcome == Outcome::Failed(Failure::Crash) && self.sentence.starts_with(INTERRUPTED)
     }
 }
 
 /// How the sentence of a run begins that was cut short. It stands in databases: it never changes.
-const CUT_SHORT: &str = "the daemon ended while this run was going";
+const INTERRUPTED: &str = "the daemon ended while this run was going";
 
 /// What later judgement needs to know about an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -20,42 +20,42 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::unit::Span;
+use super::unit::TimeSpan;
 
-pub use flow::{Condition, ExpectCause, ForEach, If, Match, Substitute, WaitFor};
-pub use web::{Ask, Details, Follow, Login, Paginate, Scroll, Submit};
+pub use flow::{Condition, ExpectCause, ForEachStep, IfStep, MatchStep, SubstituteStep, WaitForStep};
+pub use web::{DetailsStep, LinkSelector, LoginStep, PaginateStep, RequestStep, ScrollStep, SubmitStep};
 
 /// What robot.toml says. No step at all means: get the task's `url`, page on automatically.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     #[serde(default, rename = "step")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// One operation. In the file a step is a table with exactly one key, the verb.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Step {
-    Get(Ask),
-    Post(Ask),
-    Submit(Submit),
-    Login(Login),
-    Follow(Follow),
-    Paginate(Paginate),
-    Extract(Extract),
-    Details(Details),
-    ForEach(ForEach),
-    If(If),
-    Match(Match),
-    Substitute(Substitute),
+pub enum ScriptStep {
+    Get(RequestStep),
+    Post(RequestStep),
+    Submit(SubmitStep),
+    Login(LoginStep),
+    Follow(LinkSelector),
+    Paginate(PaginateStep),
+    Extract(ExtractStep),
+    Details(DetailsStep),
+    ForEach(ForEachStep),
+    If(IfStep),
+    Match(MatchStep),
+    Substitute(SubstituteStep),
     Set(BTreeMap<String, String>),
     /// Fails here with cause `robot`, or the cause given, unless the current page is as said.
     Expect(Condition),
-    Wait(Span),
-    Click(Follow),
-    Scroll(Scroll),
-    WaitFor(WaitFor),
+    Wait(TimeSpan),
+    Click(LinkSelector),
+    Scroll(ScrollStep),
+    WaitFor(WaitForStep),
     /// Keeps the raw page beside the rows, under this name.
     Save(String),
 }
@@ -63,13 +63,13 @@ pub enum Step {
 /// Applies the task's template to the current page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Extract {}
+pub struct ExtractStep {}
 
 impl Script {
     /// Every step, those inside others too, in the order of the file.
-    pub fn every_step(&self) -> Vec<&Step> {
+    pub fn every_step(&self) -> Vec<&ScriptStep> {
         let mut all = Vec::new();
-        let mut waiting: Vec<&Step> = self.steps.iter().rev().collect();
+        let mut waiting: Vec<&ScriptStep> = self.steps.iter().rev().collect();
         while let Some(step) = waiting.pop() {
             all.push(step);
             waiting.extend(step.inner().into_iter().flat_map(|(_, steps)| steps).rev());
@@ -78,37 +78,37 @@ impl Script {
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// The verb as it stands in the file.
     pub fn verb(&self) -> &'static str {
         match self {
-            Step::Get(_) => "get",
-            Step::Post(_) => "post",
-            Step::Submit(_) => "submit",
-            Step::Login(_) => "login",
-            Step::Follow(_) => "follow",
-            Step::Paginate(_) => "paginate",
-            Step::Extract(_) => "extract",
-            Step::Details(_) => "details",
-            Step::ForEach(_) => "for_each",
-            Step::If(_) => "if",
-            Step::Match(_) => "match",
-            Step::Substitute(_) => "substitute",
-            Step::Set(_) => "set",
-            Step::Expect(_) => "expect",
-            Step::Wait(_) => "wait",
-            Step::Click(_) => "click",
-            Step::Scroll(_) => "scroll",
-            Step::WaitFor(_) => "wait_for",
-            Step::Save(_) => "save",
+            ScriptStep::Get(_) => "get",
+            ScriptStep::Post(_) => "post",
+            ScriptStep::Submit(_) => "submit",
+            ScriptStep::Login(_) => "login",
+            ScriptStep::Follow(_) => "follow",
+            ScriptStep::Paginate(_) => "paginate",
+            ScriptStep::Extract(_) => "extract",
+            ScriptStep::Details(_) => "details",
+            ScriptStep::ForEach(_) => "for_each",
+            ScriptStep::If(_) => "if",
+            ScriptStep::Match(_) => "match",
+            ScriptStep::Substitute(_) => "substitute",
+            ScriptStep::Set(_) => "set",
+            ScriptStep::Expect(_) => "expect",
+            ScriptStep::Wait(_) => "wait",
+            ScriptStep::Click(_) => "click",
+            ScriptStep::Scroll(_) => "scroll",
+            ScriptStep::WaitFor(_) => "wait_for",
+            ScriptStep::Save(_) => "save",
         }
     }
 
     /// The steps inside this one, with the key that they stand under.
-    pub fn inner(&self) -> Vec<(&'static str, &[Step])> {
+    pub fn inner(&self) -> Vec<(&'static str, &[ScriptStep])> {
         match self {
-            Step::ForEach(each) => vec![("steps", &each.steps)],
-            Step::If(branch) => vec![("then", &branch.then), ("else", &branch.otherwise)],
+            ScriptStep::ForEach(each) => vec![("steps", &each.steps)],
+            ScriptStep::If(branch) => vec![("then", &branch.then), ("else", &branch.otherwise)],
             _ => Vec::new(),
         }
     }

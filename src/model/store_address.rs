@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Span;
+use super::TimeSpan;
 
 /// In which schema of a PostgreSQL database pieme's tables and views are, unless the address says another.
 const SCHEMA: &str = "pieme";
 
 /// Stands for a password wherever an address is shown.
-const BLANK: &str = "…";
+const PASSWORD_MASK: &str = "…";
 
 /// Where the store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,35 +31,35 @@ pub struct PostgresAddress {
     shown: String,
     schema: String,
     /// Elsewhere, since errors carry addresses.
-    timeouts: Arc<Timeouts>,
+    timeouts: Arc<PostgresTimeouts>,
 }
 
 /// How long a server may take before it is given up: `[postgres]` of config.toml.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Timeouts {
+pub struct PostgresTimeouts {
     /// For its name, the connection, TLS and the log-in together, at each of its addresses.
-    pub connect_timeout: Span,
+    pub connect_timeout: TimeSpan,
     /// A server that has not answered for so long must accept another connection, or it is given up.
-    pub answer_timeout: Span,
+    pub answer_timeout: TimeSpan,
     /// For one answer to a command or a page of the dashboard, though the server is there.
-    pub read_timeout: Span,
+    pub read_timeout: TimeSpan,
     /// The same for the daemon's own work, and for commands that write.
-    pub statement_timeout: Span,
+    pub statement_timeout: TimeSpan,
     /// The server ends a transaction of ours in which nothing was asked for so long. This is the lease of the fleet: a daemon
     /// that stands still past its lease must not keep others from its tasks by the locks that it holds.
     #[serde(skip)]
-    pub idle_in_transaction: Span,
+    pub idle_in_transaction: TimeSpan,
 }
 
-impl Default for Timeouts {
-    fn default() -> Timeouts {
-        Timeouts {
-            connect_timeout: Span::seconds(5),
-            answer_timeout: Span::seconds(5),
-            read_timeout: Span::seconds(60),
-            statement_timeout: Span::seconds(3_600),
-            idle_in_transaction: Span::seconds(15),
+impl Default for PostgresTimeouts {
+    fn default() -> PostgresTimeouts {
+        PostgresTimeouts {
+            connect_timeout: TimeSpan::seconds(5),
+            answer_timeout: TimeSpan::seconds(5),
+            read_timeout: TimeSpan::seconds(60),
+            statement_timeout: TimeSpan::seconds(3_600),
+            idle_in_transaction: TimeSpan::seconds(15),
         }
     }
 }
@@ -78,7 +78,7 @@ pub enum AddressError {
 
 impl StoreAddress {
     /// The same store with other deadlines; a file has none.
-    pub fn with_timeouts(self, timeouts: Timeouts) -> StoreAddress {
+    pub fn with_timeouts(self, timeouts: PostgresTimeouts) -> StoreAddress {
         match self {
             StoreAddress::Postgres(address) => {
                 StoreAddress::Postgres(PostgresAddress { timeouts: Arc::new(timeouts), ..address })
@@ -116,7 +116,7 @@ impl PostgresAddress {
             // An address without a host takes no password, and has none.
             let _ = shown.set_password(Some("x"));
         }
-        let shown = shown.to_string().replacen(":x@", &format!(":{BLANK}@"), 1);
+        let shown = shown.to_string().replacen(":x@", &format!(":{PASSWORD_MASK}@"), 1);
         let others: Vec<&(String, String)> = pairs.iter().filter(|(name, _)| name != "schema").collect();
         url.set_query(None);
         if !others.is_empty() {
@@ -125,7 +125,7 @@ impl PostgresAddress {
         Ok(PostgresAddress { url: url.to_string(), shown, schema, timeouts: Arc::default() })
     }
 
-    pub fn timeouts(&self) -> &Timeouts {
+    pub fn timeouts(&self) -> &PostgresTimeouts {
         &self.timeouts
     }
 

@@ -1,4 +1,4 @@
-//! A task: one site, as its task.toml describes it. Defaults are those of SPEC section 3.
+//! A task: one site, as its task.toml describes it. docs/reference/task.md describes every key.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::column::Column;
-use super::unit::{ByteSize, Span};
+use super::unit::{ByteSize, TimeSpan};
 
 /// A task's name: its folder's name, `[a-z0-9][a-z0-9._-]*`, at most 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -103,12 +103,12 @@ pub struct Task {
 pub struct Schedule {
     /// Five or six fields; six start with the second.
     pub cron: Option<String>,
-    pub every: Option<Span>,
+    pub every: Option<TimeSpan>,
     pub timezone: Tz,
-    pub jitter: Span,
+    pub jitter: TimeSpan,
     pub overlap: Overlap,
     /// A run missed while the daemon was down is made up if not older than this.
-    pub catch_up: Span,
+    pub catch_up: TimeSpan,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ pub enum Overlap {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    pub timeout: Span,
+    pub timeout: TimeSpan,
     pub memory: ByteSize,
     pub max_pages: u32,
     pub max_requests: u32,
@@ -137,7 +137,7 @@ pub struct Fetch {
     pub engine: Engine,
     pub robots_txt: bool,
     /// Between requests to one host.
-    pub delay: Span,
+    pub delay: TimeSpan,
     pub retries: u32,
     /// Absent: the hosts named in `url` and robot.toml.
     pub allow_hosts: Option<Vec<String>>,
@@ -163,7 +163,7 @@ pub enum Engine {
 pub struct Data {
     /// Columns that identify a record from run to run; empty means the whole record does.
     pub key: Vec<String>,
-    pub history: Span,
+    pub history: TimeSpan,
 }
 
 /// What a good run looks like; learned from past good runs where absent.
@@ -203,9 +203,9 @@ impl Default for Schedule {
             cron: None,
             every: None,
             timezone: Tz::UTC,
-            jitter: Span::seconds(0),
+            jitter: TimeSpan::seconds(0),
             overlap: Overlap::Skip,
-            catch_up: Span::seconds(5 * 3600),
+            catch_up: TimeSpan::seconds(5 * 3600),
         }
     }
 }
@@ -213,7 +213,7 @@ impl Default for Schedule {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            timeout: Span::seconds(600),
+            timeout: TimeSpan::seconds(600),
             memory: ByteSize(512 << 20),
             max_pages: 50,
             max_requests: 500,
@@ -227,7 +227,7 @@ impl Default for Fetch {
         Fetch {
             engine: Engine::Http,
             robots_txt: true,
-            delay: Span::seconds(1),
+            delay: TimeSpan::seconds(1),
             retries: 3,
             allow_hosts: None,
             allow_private: false,
@@ -240,7 +240,7 @@ impl Default for Fetch {
 
 impl Default for Data {
     fn default() -> Data {
-        Data { key: Vec::new(), history: Span::seconds(90 * 86_400) }
+        Data { key: Vec::new(), history: TimeSpan::seconds(90 * 86_400) }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A length of time, written as `"90s"`, `"5m"`, `"1h30m"`, `"90d"` or `"500ms"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(pub Duration);
+pub struct TimeSpan(pub Duration);
 
 /// A number of bytes, written as `"64k"`, `"20M"`, `"1G"` or a bare count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,16 +23,16 @@ pub enum UnitError {
     Size(String),
 }
 
-impl Span {
-    pub const fn seconds(seconds: u64) -> Span {
-        Span(Duration::from_secs(seconds))
+impl TimeSpan {
+    pub const fn seconds(seconds: u64) -> TimeSpan {
+        TimeSpan(Duration::from_secs(seconds))
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Span, UnitError> {
+    fn from_str(text: &str) -> Result<TimeSpan, UnitError> {
         let bad = || UnitError::Span(text.to_owned());
         let mut rest = text.trim();
         let mut total_ms: u64 = 0;
@@ -57,11 +57,11 @@ impl FromStr for Span {
             total_ms = total_ms.checked_add(part).ok_or_else(bad)?;
             rest = after[letters..].trim_start();
         }
-        Ok(Span(Duration::from_millis(total_ms)))
+        Ok(TimeSpan(Duration::from_millis(total_ms)))
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
         if ms == 0 {
@@ -122,7 +122,7 @@ macro_rules! as_text {
         }
     };
 }
-as_text!(Span);
+as_text!(TimeSpan);
 as_text!(ByteSize);
 
 #[cfg(test)]
@@ -138,11 +138,11 @@ mod tests {
             ("90d", 90 * 86_400_000, "90d"),
             ("0s", 0, "0s"),
         ] {
-            let span: Span = text.parse().expect("a span of the table");
+            let span: TimeSpan = text.parse().expect("a span of the table");
             assert_eq!((span.0.as_millis(), span.to_string().as_str()), (ms, printed), "{text}");
         }
         for text in ["", "5", "h", "5 parsecs", "-3s", "99999999999999999999s", "18446744073709551615w"] {
-            assert!(text.parse::<Span>().is_err(), "{text}");
+            assert!(text.parse::<TimeSpan>().is_err(), "{text}");
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Hints, read};
 use crate::model::ColumnType;
 
 /// The share of the values that must read as the type and say nothing else. See `docs/values.md` for what was measured.
-pub const SHARE: f64 = 0.9;
+pub const MIN_SHARE: f64 = 0.9;
 /// Fewer values say nothing.
 const MIN_VALUES: usize = 3;
 /// More values say no more.
@@ -34,7 +34,7 @@ pub fn column<'v>(values: impl Iterator<Item = &'v str>, is_shown: bool, hints: 
             read(kind, value, hints).is_ok_and(|found| found.is_whole) && (!is_link || has_scheme(value))
         };
         // One miss in a short list is one miss too many, unless the list is ten long.
-        let needed = (values.len() as f64 * SHARE).ceil() as usize;
+        let needed = (values.len() as f64 * MIN_SHARE).ceil() as usize;
         let mut missing = 0;
         values.iter().all(|value| {
             missing += usize::from(!fits(value));

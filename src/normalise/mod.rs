@@ -1,6 +1,8 @@
 //! PURE: text → typed value, with the page's language and the task's time zone in mind. Never fails but with a reason, never
 //! panics, whatever a page says.
 
+mod boolean;
+pub mod duplicates;
 mod plain;
 mod hints;
 mod number;
@@ -8,15 +10,13 @@ mod currency;
 mod money;
 mod date;
 mod web;
-mod truth;
 pub mod infer;
-pub mod likeness;
 
 use std::borrow::Cow;
 
 use crate::model::{ColumnType, Value};
 
-pub use date::{Order, order_of};
+pub use date::{DateOrder, order_of};
 pub use hints::Hints;
 
 /// Longer texts are no values: reading one must not cost more than finding it.
@@ -24,14 +24,14 @@ pub const MAX_CHARS: usize = 300;
 
 /// A value, and whether the text says nothing besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ParsedValue {
     pub value: Value,
     pub is_whole: bool,
 }
 
 /// Why a text has no value of the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum ValueError {
     #[error("there is nothing in it")]
     Empty,
     #[error("it is longer than a value; `pattern` can say which part is meant")]
@@ -61,18 +61,18 @@ pub enum Unread {
 }
 
 /// Reads a text as a value of the type.
-pub fn read(kind: ColumnType, text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
+pub fn read(kind: ColumnType, text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(Unread::Empty);
+        return Err(ValueError::Empty);
     }
     match kind {
-        ColumnType::Text => return Ok(Found { value: Value::Text(text.to_owned()), is_whole: true }),
+        ColumnType::Text => return Ok(ParsedValue { value: Value::Text(text.to_owned()), is_whole: true }),
         ColumnType::Url => return web::url(text, hints),
         _ => {}
     }
     if text.len() > MAX_CHARS && text.chars().nth(MAX_CHARS).is_some() {
-        return Err(Unread::TooLong);
+        return Err(ValueError::TooLong);
     }
     let text: Cow<'_, str> = plain::text(text);
     match kind {
@@ -81,8 +81,8 @@ pub fn read(kind: ColumnType, text: &str, hints: &Hints<'_>) -> Result<Found, Un
         ColumnType::Money => money::money(&text, hints),
         ColumnType::Date => date::date(&text, hints),
         ColumnType::Email => web::email(&text),
-        ColumnType::Bool => truth::truth(&text),
-        ColumnType::Text | ColumnType::Url => Err(Unread::Empty),
+        ColumnType::Bool => boolean::boolean(&text),
+        ColumnType::Text | ColumnType::Url => Err(ValueError::Empty),
     }
 }
 

@@ -2,23 +2,24 @@
 
 use std::ops::Range;
 
-use super::number::{self, Lone, Number};
-use super::{Found, Hints, Unread, currency};
+use super::number::{self, LoneSeparator, Number};
+use super::{Hints, ParsedValue, ValueError, currency};
 use crate::model::Value;
 
 /// Words that mean no money at all.
-const FREE: &[&str] = &["free", "gratis", "kostenlos", "umsonst", "gratuit", "zdarma", "за darmo", "бесплатно", "免费"];
+const FREE_WORDS: &[&str] =
+    &["free", "gratis", "kostenlos", "umsonst", "gratuit", "zdarma", "за darmo", "бесплатно", "免费"];
 /// Words between the ends of a range.
-const BETWEEN: &[&str] =
+const RANGE_WORDS: &[&str] =
     &["-", "–", "~", "〜", "to", "bis", "à", "a", "až", "до", "do", "til", "till", "tot", "al", "hasta", "até", "até"];
 /// Words that go with an amount and change nothing in it.
-const WITH_IT: &[&str] = &[
+const NEUTRAL_WORDS: &[&str] = &[
     "from", "ab", "von", "nur", "only", "dès", "des", "à", "partir", "de", "desde", "da", "od", "от", "fra", "från",
     "vanaf", "ca", "approx", "about", "now", "up", "to", "bis", "price", "preis", "prix", "precio", "preço", "prezzo",
     "cena", "cijena", "цена", "vb", "inkl", "incl", "mwst", "ttc", "ht", "each", "ea", "stück", "st", "starting", "at",
 ];
 /// What an amount may be for: / Monat, per night, pro Stück.
-const PER: &[&str] = &["/", "per", "pro", "par", "por", "al", "je"];
+const PER_UNIT_WORDS: &[&str] = &["/", "per", "pro", "par", "por", "al", "je"];
 
 /// An amount with the currencies around it.
 struct Amount {
@@ -28,21 +29,21 @@ struct Amount {
     at: Range<usize>,
 }
 
-pub fn money(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
+pub fn money(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let mut amounts = amounts(text, hints);
     if amounts.is_empty() {
-        let is_free = FREE.contains(&text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase().as_str());
+        let is_free = FREE_WORDS.contains(&text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase().as_str());
         let value = Value::Money { amount: "0".to_owned(), to: None, currency: None };
-        return if is_free { Ok(Found { value, is_whole: true }) } else { Err(Unread::NoAmount) };
+        return if is_free { Ok(ParsedValue { value, is_whole: true }) } else { Err(ValueError::NoAmount) };
     }
     let range = match &amounts[..] {
         [_] => None,
-        [first, second] if is_between(&text[first.at.end..second.at.start]) => amounts.pop(),
+        [first, second] if is_range_word(&text[first.at.end..second.at.start]) => amounts.pop(),
         _ => {
             // Where some have a currency, they are the amounts: 3 nights, 95 €.
             amounts.retain(|it| it.currency.is_some());
             if let [first, second] = &amounts[..]
-                && is_between(&text[first.at.end..second.at.start])
+                && is_range_word(&text[first.at.end..second.at.start])
             {
                 amounts.pop()
             } else {
@@ -51,20 +52,20 @@ pub fn money(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
         }
     };
     let [first] = &amounts[..] else {
-        return Err(if amounts.is_empty() { Unread::NoAmount } else { Unread::SeveralAmounts });
+        return Err(if amounts.is_empty() { ValueError::NoAmount } else { ValueError::SeveralAmounts });
     };
     let end = range.as_ref().map_or(first.at.end, |to| to.at.end);
     let currency = first.currency.clone().or_else(|| range.as_ref()?.currency.clone());
-    let is_whole = currency.is_some() && goes_with(&text[..first.at.start]) && is_tail(&text[end..]);
+    let is_whole = currency.is_some() && is_neutral(&text[..first.at.start]) && is_tail(&text[end..]);
     // 30-35K
     let shared = range.as_ref().filter(|_| first.number.zeros == 0).map_or(0, |to| to.number.zeros);
     let amount = number::shifted(&first.number.digits, shared);
     let to = range.map(|to| to.number.digits);
-    Ok(Found { value: Value::Money { amount, to, currency }, is_whole })
+    Ok(ParsedValue { value: Value::Money { amount, to, currency }, is_whole })
 }
 
 fn amounts(text: &str, hints: &Hints<'_>) -> Vec<Amount> {
-    let numbers = number::all(text, Lone::Groups);
+    let numbers = number::all_numbers(text, LoneSeparator::Grouping);
     let mut amounts: Vec<Amount> = Vec::new();
     for (index, number) in numbers.iter().enumerate() {
         let from = index.checked_sub(1).map_or(0, |before| {
@@ -110,20 +111,20 @@ fn dash_len(behind: &str, is_last: bool) -> usize {
     if dashes > 0 || alone { sign.len_utf8() + dashes } else { 0 }
 }
 
-fn is_between(text: &str) -> bool {
+fn is_range_word(text: &str) -> bool {
     let text = text.trim().to_lowercase();
-    BETWEEN.contains(&text.as_str())
+    RANGE_WORDS.contains(&text.as_str())
 }
 
-fn goes_with(text: &str) -> bool {
+fn is_neutral(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
-    words.all(|word| WITH_IT.contains(&word.to_lowercase().as_str()))
+    words.all(|word| NEUTRAL_WORDS.contains(&word.to_lowercase().as_str()))
 }
 
 /// What may follow: nothing, signs, what it is for in a few words.
 fn is_tail(text: &str) -> bool {
     let tail = text.trim_start_matches([' ', '*', '.', ',', '+', '(']).to_lowercase();
     let first = tail.split_whitespace().next().unwrap_or_default();
-    let is_per = PER.contains(&first) || tail.starts_with('/');
-    goes_with(&tail) || is_per && tail.split_whitespace().count() <= 4
+    let is_per = PER_UNIT_WORDS.contains(&first) || tail.starts_with('/');
+    is_neutral(&tail) || is_per && tail.split_whitespace().count() <= 4
 }

@@ -4,11 +4,11 @@ mod scale;
 
 use std::ops::Range;
 
-use super::{Found, Hints, Unread};
+use super::{Hints, ParsedValue, ValueError};
 use crate::model::Value;
 
 pub use scale::shifted;
-use scale::{multiplier, vulgar};
+use scale::{fraction_decimals, multiplier};
 
 /// A number of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub struct Number {
 
 /// What a single point or comma before three digits is: 1.234.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lone {
+pub enum LoneSeparator {
     /// Prices and counts have no three decimals.
-    Groups,
+    Grouping,
     /// As the language of the page has it; without one the comma groups and the point does not.
     ByLanguage(Option<bool>),
 }
@@ -35,27 +35,27 @@ pub enum Lone {
 /// More digits are a code, not a number.
 const MOST_DIGITS: usize = 15;
 
-pub fn int(text: &str, _: &Hints<'_>) -> Result<Found, Unread> {
-    let (number, is_whole) = only(text, Lone::Groups)?;
+pub fn int(text: &str, _: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+    let (number, is_whole) = single_number(text, LoneSeparator::Grouping)?;
     let (whole, rest) = number.digits.split_once('.').unwrap_or((&number.digits, ""));
     if rest.bytes().any(|digit| digit != b'0') {
-        return Err(Unread::NotWhole);
+        return Err(ValueError::NotWhole);
     }
-    let value = whole.parse().map_err(|_| Unread::TooLarge)?;
-    Ok(Found { value: Value::Int(value), is_whole: is_whole && rest.is_empty() && !number.is_code })
+    let value = whole.parse().map_err(|_| ValueError::TooLarge)?;
+    Ok(ParsedValue { value: Value::Int(value), is_whole: is_whole && rest.is_empty() && !number.is_code })
 }
 
-pub fn number(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
-    let (number, is_whole) = only(text, Lone::ByLanguage(hints.decimal_comma()))?;
-    Ok(Found { is_whole: is_whole && !number.is_code, value: Value::Number(number.digits) })
+pub fn number(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+    let (number, is_whole) = single_number(text, LoneSeparator::ByLanguage(hints.decimal_comma()))?;
+    Ok(ParsedValue { is_whole: is_whole && !number.is_code, value: Value::Number(number.digits) })
 }
 
 /// The one number of a text, and whether nothing but signs is around it.
-fn only(text: &str, lone: Lone) -> Result<(Number, bool), Unread> {
-    let mut numbers = all(text, lone);
-    let number = numbers.pop().ok_or(Unread::NoNumber)?;
+fn single_number(text: &str, lone: LoneSeparator) -> Result<(Number, bool), ValueError> {
+    let mut numbers = all_numbers(text, lone);
+    let number = numbers.pop().ok_or(ValueError::NoNumber)?;
     if !numbers.is_empty() {
-        return Err(Unread::SeveralNumbers);
+        return Err(ValueError::SeveralNumbers);
     }
     let around = text[..number.at.start].chars().chain(text[number.at.end..].chars());
     let is_whole =
@@ -64,11 +64,13 @@ fn only(text: &str, lone: Lone) -> Result<(Number, bool), Unread> {
 }
 
 /// All numbers of a plain text, in order. Digits behind a letter (A4, v2) are part of a word.
-pub fn all(text: &str, lone: Lone) -> Vec<Number> {
+pub fn all_numbers(text: &str, lone: LoneSeparator) -> Vec<Number> {
     let mut numbers: Vec<Number> = Vec::new();
     let mut from = 0;
-    while let Some(start) = text[from..].find(|c: char| c.is_ascii_digit() || vulgar(c).is_some()).map(|at| from + at) {
-        let run = run_from(text, start);
+    while let Some(start) =
+        text[from..].find(|c: char| c.is_ascii_digit() || fraction_decimals(c).is_some()).map(|at| from + at)
+    {
+        let run = digit_run(text, start);
         from = run.end;
         let before = text[..start].chars().next_back();
         if before.is_some_and(char::is_alphabetic) && !is_ideograph(before) {
@@ -85,7 +87,7 @@ pub fn all(text: &str, lone: Lone) -> Vec<Number> {
 }
 
 /// Digits with what may stand between them.
-fn run_from(text: &str, start: usize) -> Range<usize> {
+fn digit_run(text: &str, start: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let mut end = start;
@@ -109,13 +111,13 @@ fn run_from(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-fn number_at(text: &str, run: Range<usize>, lone: Lone, end_before: usize) -> Option<Number> {
+fn number_at(text: &str, run: Range<usize>, lone: LoneSeparator, end_before: usize) -> Option<Number> {
     let written = &text[run.clone()];
     let (mut start, mut end) = (run.start, run.end);
     let mut digits = if written.is_empty() { "0".to_owned() } else { digits_of(written, lone)? };
     let is_code =
         digits.len() > MOST_DIGITS || (written.len() > 1 && written.starts_with('0') && !digits.contains('.'));
-    if let Some(fraction) = text[end..].chars().next().and_then(vulgar) {
+    if let Some(fraction) = text[end..].chars().next().and_then(fraction_decimals) {
         if digits.contains('.') {
             return None;
         }
@@ -139,7 +141,7 @@ fn number_at(text: &str, run: Range<usize>, lone: Lone, end_before: usize) -> Op
         start -= 1;
         digits.insert(0, '-');
     }
-    Some(Number { at: start..end, digits: trimmed(&digits), zeros, is_code })
+    Some(Number { at: start..end, digits: without_leading_zeros(&digits), zeros, is_code })
 }
 
 /// A hyphen between two numbers or inside a word is no minus.
@@ -153,16 +155,16 @@ fn has_minus(before: &str, is_first: bool) -> bool {
 }
 
 /// The digits without grouping, and with a point before the decimals; none where it is no number (1.2.3).
-fn digits_of(written: &str, lone: Lone) -> Option<String> {
+fn digits_of(written: &str, lone: LoneSeparator) -> Option<String> {
     let pieces: Vec<&str> = written.split(['.', ',', '\'', '’', ' ']).collect();
     let signs: Vec<char> = written.chars().filter(|c| !c.is_ascii_digit()).collect();
     let Some(&last) = signs.last() else { return Some(written.to_owned()) };
     let is_point = matches!(last, '.' | ',');
     let same = signs.iter().all(|&sign| sign == last);
     let decimal = match (&signs[..], same) {
-        ([_], _) if is_point && groups_hold(&pieces) && !pieces[0].starts_with('0') => match lone {
-            Lone::Groups => false,
-            Lone::ByLanguage(comma) => comma.map_or(last == '.', |comma| comma == (last == ',')),
+        ([_], _) if is_point && are_valid_groups(&pieces) && !pieces[0].starts_with('0') => match lone {
+            LoneSeparator::Grouping => false,
+            LoneSeparator::ByLanguage(comma) => comma.map_or(last == '.', |comma| comma == (last == ',')),
         },
         ([_], _) => is_point,
         (_, true) => false,
@@ -170,7 +172,7 @@ fn digits_of(written: &str, lone: Lone) -> Option<String> {
     };
     let whole = if decimal { &pieces[..pieces.len() - 1] } else { &pieces[..] };
     let group_signs = &signs[..signs.len() - usize::from(decimal)];
-    if whole.len() > 1 && (!groups_hold(whole) || group_signs.iter().any(|&sign| sign != group_signs[0])) {
+    if whole.len() > 1 && (!are_valid_groups(whole) || group_signs.iter().any(|&sign| sign != group_signs[0])) {
         return None;
     }
     let joined = whole.concat();
@@ -178,7 +180,7 @@ fn digits_of(written: &str, lone: Lone) -> Option<String> {
 }
 
 /// Threes behind one to three digits, or as in India twos before the last three.
-fn groups_hold(pieces: &[&str]) -> bool {
+fn are_valid_groups(pieces: &[&str]) -> bool {
     let inner = &pieces[1..];
     let ends_in_three = inner.last().is_some_and(|it| it.len() == 3);
     let even = inner.iter().rev().skip(1).all(|it| it.len() == 3) || inner.iter().rev().skip(1).all(|it| it.len() == 2);
@@ -186,7 +188,7 @@ fn groups_hold(pieces: &[&str]) -> bool {
 }
 
 /// Without zeros in front.
-fn trimmed(digits: &str) -> String {
+fn without_leading_zeros(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let kept = digits.trim_start_matches('0');
     let zero = if kept.is_empty() || kept.starts_with('.') { "0" } else { "" };

@@ -18,8 +18,8 @@ fn check(kind: ColumnType, lang: &str, cases: &[(&str, &str)]) {
     let mut wrong = Vec::new();
     for (text, expected) in cases {
         let found = match read(kind, text, &hints(lang, &base)) {
-            Ok(Found { value, is_whole: true }) => value.to_string(),
-            Ok(Found { value, is_whole: false }) => format!("~{value}"),
+            Ok(ParsedValue { value, is_whole: true }) => value.to_string(),
+            Ok(ParsedValue { value, is_whole: false }) => format!("~{value}"),
             Err(_) => "!".to_owned(),
         };
         if found != *expected {

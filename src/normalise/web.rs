@@ -3,21 +3,21 @@
 use email_address::{EmailAddress, Options};
 use url::Url;
 
-use super::{Found, Hints, Unread};
+use super::{Hints, ParsedValue, ValueError};
 use crate::model::Value;
 
 /// Longer addresses are refused by most servers.
 const MAX_URL: usize = 8_000;
 
 /// How the files of the web end: an address without a slash is told from a word by it.
-const ENDS: &[&str] = &[
+const FILE_SUFFIXES: &[&str] = &[
     ".html", ".htm", ".php", ".asp", ".aspx", ".jsp", ".cgi", ".pdf", ".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg",
 ];
 
 /// Resolved against the page.
-pub fn url(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
+pub fn url(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     if text.len() > MAX_URL {
-        return Err(Unread::TooLong);
+        return Err(ValueError::TooLong);
     }
     let is_bare = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("www."));
     let parsed = match hints.base {
@@ -25,22 +25,23 @@ pub fn url(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
         Some(base) => base.join(text),
         None => Url::parse(text),
     };
-    let url = parsed.ok().filter(|url| matches!(url.scheme(), "http" | "https" | "ftp")).ok_or(Unread::NoAddress)?;
-    Ok(Found { is_whole: is_bare || looks_like_one(text), value: Value::Url(url.into()) })
+    let url =
+        parsed.ok().filter(|url| matches!(url.scheme(), "http" | "https" | "ftp")).ok_or(ValueError::NoAddress)?;
+    Ok(ParsedValue { is_whole: is_bare || looks_like_url(text), value: Value::Url(url.into()) })
 }
 
-fn looks_like_one(text: &str) -> bool {
+fn looks_like_url(text: &str) -> bool {
     let starts = ["http://", "https://", "ftp://", "//", "/", "./", "../", "?"];
     let lower = text.to_ascii_lowercase();
     let path = lower.split(['?', '#']).next().unwrap_or_default();
     !text.contains(char::is_whitespace)
         && (starts.iter().any(|it| lower.starts_with(it))
-            || ENDS.iter().any(|it| path.ends_with(it))
+            || FILE_SUFFIXES.iter().any(|it| path.ends_with(it))
             || path.contains('/') && path.len() > 5)
 }
 
 /// The first address in it; the host in small letters.
-pub fn email(text: &str) -> Result<Found, Unread> {
+pub fn email(text: &str) -> Result<ParsedValue, ValueError> {
     let bare = text.get(..7).filter(|it| it.eq_ignore_ascii_case("mailto:")).map_or(text, |_| &text[7..]);
     let bare = bare.split('?').next().unwrap_or_default();
     let options = || Options::default().with_required_tld().without_domain_literal().without_display_text();
@@ -52,7 +53,7 @@ pub fn email(text: &str) -> Result<Found, Unread> {
         let word = word.trim_matches(around);
         EmailAddress::parse_with_options(word, options()).ok()
     });
-    let address = found.next().ok_or(Unread::NoEmail)?;
+    let address = found.next().ok_or(ValueError::NoEmail)?;
     let value = format!("{}@{}", address.local_part(), address.domain().to_lowercase());
-    Ok(Found { is_whole: bare.trim() == address.as_str(), value: Value::Email(value) })
+    Ok(ParsedValue { is_whole: bare.trim() == address.as_str(), value: Value::Email(value) })
 }

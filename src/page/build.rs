@@ -1,67 +1,67 @@
 //! Builds the tree with html5ever, behind caps on depth, nodes and attributes.
 
-mod names;
+mod name_arena;
 mod sink;
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use self::name_arena::NameArena;
 use html5ever::interface::Tracer;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 use memchr::memchr2;
-use names::Names;
-use sink::{Handle, MOST_STANDING, Sink, standing_for};
+use sink::{Handle, MAX_PLACEHOLDER, Sink, placeholder_attribute};
 
-use super::scan::scan;
-use super::tree::{Cut, MAX_DEPTH, Tree, max_nodes};
+use super::html_tokenizer::tokenize;
+use super::tree::{MAX_DEPTH, ParseLimit, Tree, max_nodes};
 
 pub(super) fn parse(html: &str) -> Tree {
-    let names = Names::default();
-    let guard = Guard::new(&names, html.len());
+    let names = NameArena::default();
+    let guard = CappedTreeBuilder::new(&names, html.len());
     let complete = if memchr2(b'\r', b'\0', html.as_bytes()).is_some() {
         // Browsers leave a NUL out of a text; of attributes we do the same.
-        scan(&html.replace("\r\n", "\n").replace('\r', "\n").replace('\0', ""), &guard)
+        tokenize(&html.replace("\r\n", "\n").replace('\r', "\n").replace('\0', ""), &guard)
     } else {
-        scan(html, &guard)
+        tokenize(html, &guard)
     };
     if !complete {
-        guard.cut.set(guard.cut.get().or(Some(Cut::TooManyAttributes)));
+        guard.limit.set(guard.limit.get().or(Some(ParseLimit::TooManyAttributes)));
     }
     guard.tree()
 }
 
 /// Stands between tokenizer and tree builder and drops what would make them quadratic.
-pub(super) struct Guard<'n> {
+pub(super) struct CappedTreeBuilder<'n> {
     inner: TreeBuilder<Handle<'n>, Sink<'n>>,
     /// Start tags dropped for depth whose end tags are still to come.
     skipped: Cell<u32>,
     /// Nothing has reached the builder since it was found too deep.
-    still_deep: Cell<bool>,
+    is_still_deep: Cell<bool>,
     max_nodes: usize,
-    cut: Cell<Option<Cut>>,
+    limit: Cell<Option<ParseLimit>>,
 }
 
-impl<'n> TokenSink for Guard<'n> {
+impl<'n> TokenSink for CappedTreeBuilder<'n> {
     type Handle = Handle<'n>;
 
     fn process_token(&self, token: Token, line_number: u64) -> TokenSinkResult<Handle<'n>> {
         match &token {
             Token::EOFToken => {}
             _ if self.inner.sink.len() >= self.max_nodes => {
-                self.cut.set(Some(Cut::TooManyNodes(self.max_nodes)));
+                self.limit.set(Some(ParseLimit::TooManyNodes(self.max_nodes)));
                 return TokenSinkResult::Continue;
             }
             Token::TagToken(tag) if self.too_deep(tag) => {
-                self.cut.set(self.cut.get().or(Some(Cut::TooDeep(MAX_DEPTH))));
+                self.limit.set(self.limit.get().or(Some(ParseLimit::TooDeep(MAX_DEPTH))));
                 return TokenSinkResult::Continue;
             }
             _ => {}
         }
-        self.still_deep.set(false);
+        self.is_still_deep.set(false);
         self.inner.process_token(token, line_number)
     }
 
@@ -74,22 +74,22 @@ impl<'n> TokenSink for Guard<'n> {
     }
 }
 
-impl<'n> Guard<'n> {
-    fn new(names: &'n Names, page_bytes: usize) -> Guard<'n> {
+impl<'n> CappedTreeBuilder<'n> {
+    fn new(names: &'n NameArena, page_bytes: usize) -> CappedTreeBuilder<'n> {
         let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-        Guard {
+        CappedTreeBuilder {
             inner: TreeBuilder::new(Sink::new(names, page_bytes), options),
             skipped: Cell::new(0),
-            still_deep: Cell::new(false),
+            is_still_deep: Cell::new(false),
             max_nodes: max_nodes(page_bytes),
-            cut: Cell::new(None),
+            limit: Cell::new(None),
         }
     }
 
     fn tree(self) -> Tree {
-        let cut = self.cut.get().or(self.inner.sink.cut.get());
+        let cut = self.limit.get().or(self.inner.sink.limit.get());
         let mut tree = self.inner.sink.tree();
-        tree.cut = cut;
+        tree.limit = cut;
         tree
     }
 
@@ -98,21 +98,21 @@ impl<'n> Guard<'n> {
     pub fn process_tag(&self, mut tag: Tag, attributes: &[(LocalName, Cow<'_, str>)]) -> TokenSinkResult<Handle<'n>> {
         let sink = &self.inner.sink;
         if attributes.is_empty() {
-            sink.expect(None);
+            sink.expect_attributes(None);
         } else if reads_attributes(&tag.name) || self.adjusted_current_node_present_but_not_in_html_namespace() {
-            sink.expect(None);
-            tag.attrs = attributes.iter().map(|(name, value)| told(name, value)).collect();
+            sink.expect_attributes(None);
+            tag.attrs = attributes.iter().map(|(name, value)| to_attribute(name, value)).collect();
         } else {
-            let places = sink.keep(attributes.iter().map(|(name, value)| (name.clone(), &**value)));
+            let places = sink.store_attributes(attributes.iter().map(|(name, value)| (name.clone(), &**value)));
             if tag.name != local_name!("a") {
-                sink.expect(Some((tag.name.clone(), places)));
-            } else if places.to < MOST_STANDING {
+                sink.expect_attributes(Some((tag.name.clone(), places)));
+            } else if places.to < MAX_PLACEHOLDER {
                 // A link may be opened again: its attributes go with it. Never are two of them told apart by these, for
                 // in one place there is only one open link.
-                sink.expect(None);
-                tag.attrs = vec![standing_for(places)];
+                sink.expect_attributes(None);
+                tag.attrs = vec![placeholder_attribute(places)];
             } else {
-                tag.attrs = attributes.iter().map(|(name, value)| told(name, value)).collect();
+                tag.attrs = attributes.iter().map(|(name, value)| to_attribute(name, value)).collect();
             }
         }
         self.process_token(Token::TagToken(tag), 0)
@@ -120,7 +120,7 @@ impl<'n> Guard<'n> {
 
     /// Exact, but a walk: only asked where the last append was deep.
     fn open_elements(&self) -> u32 {
-        let count = Count::default();
+        let count = HandleCounter::default();
         self.inner.trace_handles(&count);
         count.0.get()
     }
@@ -140,13 +140,13 @@ impl<'n> Guard<'n> {
                 false
             }
             TagKind::StartTag
-                if !self.still_deep.get()
+                if !self.is_still_deep.get()
                     && (self.inner.sink.depth.get() < MAX_DEPTH || self.open_elements() < MAX_DEPTH) =>
             {
                 false
             }
             TagKind::StartTag => {
-                self.still_deep.set(true);
+                self.is_still_deep.set(true);
                 if !tag.self_closing && !is_void(&tag.name) {
                     self.skipped.set(skipped + 1);
                 }
@@ -186,15 +186,15 @@ fn reads_attributes(tag: &LocalName) -> bool {
     )
 }
 
-fn told(name: &LocalName, value: &str) -> Attribute {
+fn to_attribute(name: &LocalName, value: &str) -> Attribute {
     Attribute { name: QualName::new(None, ns!(), name.clone()), value: StrTendril::from_slice(value) }
 }
 
 /// Counts what the builder holds on to: the open elements, and the formatting elements it would open again.
 #[derive(Default)]
-struct Count<'n>(Cell<u32>, PhantomData<Handle<'n>>);
+struct HandleCounter<'n>(Cell<u32>, PhantomData<Handle<'n>>);
 
-impl<'n> Tracer for Count<'n> {
+impl<'n> Tracer for HandleCounter<'n> {
     type Handle = Handle<'n>;
 
     fn trace_handle(&self, _node: &Handle<'n>) {

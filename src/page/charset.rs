@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 /// A page's text and how it was read.
-pub struct Decoded {
+pub struct DecodedText {
     pub text: String,
     pub encoding: &'static Encoding,
     /// Some bytes made no sense in that encoding and became U+FFFD.
@@ -21,7 +21,7 @@ const GUESS_WINDOW: usize = 256 * 1024;
 
 /// Reads bytes as text. `told` is what a person or the Content-Type header says, and may lie: valid UTF-8 beats it, for
 /// random text in another encoding is practically never valid UTF-8.
-pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
+pub fn decode(bytes: &[u8], told: Option<&str>) -> DecodedText {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return read(&bytes[mark_len..], encoding);
     }
@@ -29,7 +29,7 @@ pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
         return read(bytes, encoding);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Decoded { text: text.to_owned(), encoding: UTF_8, had_errors: false };
+        return DecodedText { text: text.to_owned(), encoding: UTF_8, had_errors: false };
     }
     let declared = told.and_then(|label| Encoding::for_label(label.trim().as_bytes())).or_else(|| from_meta(bytes));
     if let Some(encoding) = declared.filter(|&it| it != UTF_8) {
@@ -37,7 +37,7 @@ pub fn decode(bytes: &[u8], told: Option<&str>) -> Decoded {
     }
     // Declared UTF-8 but not quite: a stray byte in a UTF-8 page is far commoner than a wrong label, unless there are many.
     let as_utf8 = read(bytes, UTF_8);
-    if declared == Some(UTF_8) && mostly_sound(&as_utf8.text) {
+    if declared == Some(UTF_8) && is_mostly_valid(&as_utf8.text) {
         return as_utf8;
     }
     read(bytes, guess(bytes))
@@ -64,9 +64,9 @@ pub fn from_content_type(header: &str) -> Option<&str> {
     })
 }
 
-fn read(bytes: &[u8], encoding: &'static Encoding) -> Decoded {
+fn read(bytes: &[u8], encoding: &'static Encoding) -> DecodedText {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    Decoded { text: text.into_owned(), encoding, had_errors }
+    DecodedText { text: text.into_owned(), encoding, had_errors }
 }
 
 fn guess(bytes: &[u8]) -> &'static Encoding {
@@ -76,7 +76,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     detector.guess(None, chardetng::Utf8Detection::Allow)
 }
 
-fn mostly_sound(text: &str) -> bool {
+fn is_mostly_valid(text: &str) -> bool {
     let broken = text.chars().filter(|&c| c == char::REPLACEMENT_CHARACTER).count();
     let beyond_ascii = text.chars().filter(|c| !c.is_ascii()).count();
     broken * 4 <= beyond_ascii || broken <= 3

@@ -12,7 +12,7 @@ use super::tree::{Tree, collapse};
 
 /// What is seen of a page, the coarsest first (IEPAD section 5.1, Shi section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum TagEncoding {
     /// Block-level tags; all that stands between two of them is one text.
     Block,
     /// Every tag but links, images and other special markup.
@@ -36,26 +36,26 @@ pub const MAX_SYMBOLS: usize = 60_000;
 pub type Symbol = u32;
 
 /// A page under one encoding. `spans` has one entry a symbol, ascending; chunks of one text share its token.
-pub struct Encoded {
+pub struct EncodedPage {
     pub symbols: Vec<Symbol>,
     spans: Vec<Span>,
-    words: Vec<Word>,
+    words: Vec<SymbolName>,
 }
 
-struct Word {
+struct SymbolName {
     name: String,
     kind: TokenKind,
 }
 
-impl Word {
+impl SymbolName {
     fn tag(&self) -> &str {
         let name = self.name.trim_start_matches(['<', '/']);
         name.split([' ', '>']).next().unwrap_or(name)
     }
 }
 
-impl Encoded {
-    pub fn new(tokens: &Tokens<'_>, encoding: Encoding) -> Encoded {
+impl EncodedPage {
+    pub fn new(tokens: &Tokens<'_>, encoding: TagEncoding) -> EncodedPage {
         let mut encoder = Encoder::new(tokens, encoding);
         for (place, token) in tokens.list.iter().enumerate() {
             if encoder.encoded.symbols.len() >= MAX_SYMBOLS {
@@ -108,8 +108,8 @@ impl Encoded {
 
 struct Encoder<'a, 't> {
     tokens: &'a Tokens<'t>,
-    encoding: Encoding,
-    encoded: Encoded,
+    encoding: TagEncoding,
+    encoded: EncodedPage,
     ids: HashMap<String, Symbol>,
     /// The name of the tag at hand. Kept for its room only: a page has hundreds of thousands of tags, and few names.
     name: String,
@@ -118,15 +118,15 @@ struct Encoder<'a, 't> {
 }
 
 impl<'a, 't> Encoder<'a, 't> {
-    fn new(tokens: &'a Tokens<'t>, encoding: Encoding) -> Encoder<'a, 't> {
-        let encoded = Encoded { symbols: Vec::new(), spans: Vec::new(), words: Vec::new() };
+    fn new(tokens: &'a Tokens<'t>, encoding: TagEncoding) -> Encoder<'a, 't> {
+        let encoded = EncodedPage { symbols: Vec::new(), spans: Vec::new(), words: Vec::new() };
         Encoder { tokens, encoding, encoded, ids: HashMap::new(), name: String::new(), pending: None }
     }
 
     fn take(&mut self, place: u32, token: &Token) {
         let tree = self.tokens.tree;
         match token.kind {
-            TokenKind::Text if self.encoding == Encoding::Chunks => {
+            TokenKind::Text if self.encoding == TagEncoding::Chunks => {
                 let span = Span { start: place, stop: place + 1 };
                 let free = MAX_SYMBOLS.saturating_sub(self.encoded.symbols.len());
                 for chunk in chunks(&collapse(self.tokens.raw(token))).take(free) {
@@ -154,11 +154,11 @@ impl<'a, 't> Encoder<'a, 't> {
     fn keeps(&self, tag: &str) -> bool {
         let class = TagClass::of(tag);
         match self.encoding {
-            Encoding::Block => class == TagClass::Block,
-            Encoding::NoSpecial => class != TagClass::Special,
-            Encoding::NoPhysical => class != TagClass::Physical,
-            Encoding::NoLogical => class != TagClass::Logical,
-            Encoding::Tags | Encoding::Chunks => true,
+            TagEncoding::Block => class == TagClass::Block,
+            TagEncoding::NoSpecial => class != TagClass::Special,
+            TagEncoding::NoPhysical => class != TagClass::Physical,
+            TagEncoding::NoLogical => class != TagClass::Logical,
+            TagEncoding::Tags | TagEncoding::Chunks => true,
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a, 't> Encoder<'a, 't> {
         name.clear();
         name.push_str(if token.kind == TokenKind::Close { "</" } else { "<" });
         name.push_str(tree.tag(token.node));
-        if token.kind != TokenKind::Close && self.encoding == Encoding::Chunks {
+        if token.kind != TokenKind::Close && self.encoding == TagEncoding::Chunks {
             write_attributes(tree, token, name);
         }
         name.push('>');
@@ -209,7 +209,7 @@ impl<'a, 't> Encoder<'a, 't> {
     fn push(&mut self, name: &str, kind: TokenKind, span: Span) {
         let symbol = self.ids.get(name).copied().unwrap_or_else(|| {
             let next = self.encoded.words.len() as Symbol;
-            self.encoded.words.push(Word { name: name.to_owned(), kind });
+            self.encoded.words.push(SymbolName { name: name.to_owned(), kind });
             self.ids.insert(name.to_owned(), next);
             next
         });
@@ -296,13 +296,13 @@ fn is_void(tag: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn names(html: &str, encoding: Encoding) -> Vec<String> {
+    fn names(html: &str, encoding: TagEncoding) -> Vec<String> {
         let tree = Tree::parse(html);
-        let encoded = Encoded::new(&Tokens::new(&tree), encoding);
+        let encoded = EncodedPage::new(&Tokens::new(&tree), encoding);
         encoded.symbols.iter().map(|&symbol| encoded.name(symbol).to_owned()).collect()
     }
 
-    fn check(html: &str, encoding: Encoding, expected: &str) {
+    fn check(html: &str, encoding: TagEncoding, expected: &str) {
         assert_eq!(names(html, encoding).join(" "), expected, "{encoding:?}");
     }
 
@@ -310,9 +310,9 @@ mod tests {
     fn the_congo_code_is_fourteen_tokens_of_six_kinds() {
         let congo = "<B>Congo</B><I>242</I><BR>\n<B>Egypt</B><I>20</I><BR>";
         let line = "<b> TEXT </b> <i> TEXT </i> <br>";
-        check(congo, Encoding::Tags, &format!("{line} {line}"));
+        check(congo, TagEncoding::Tags, &format!("{line} {line}"));
         let tree = Tree::parse(congo);
-        let encoded = Encoded::new(&Tokens::new(&tree), Encoding::Tags);
+        let encoded = EncodedPage::new(&Tokens::new(&tree), TagEncoding::Tags);
         // The paper writes them in three bits each: 000 110 001 010 110 011 100.
         assert_eq!(encoded.symbols, [0, 1, 2, 3, 1, 4, 5, 0, 1, 2, 3, 1, 4, 5]);
     }
@@ -320,17 +320,17 @@ mod tests {
     #[test]
     fn each_encoding_leaves_out_its_class_of_tags_and_joins_the_texts_around_them() {
         let html = "<ul><li><a href=1><b>x</b></a> by <em>me</em></ul>";
-        check(html, Encoding::Block, "<ul> <li> TEXT </li> </ul>");
-        check(html, Encoding::NoSpecial, "<ul> <li> <b> TEXT </b> TEXT <em> TEXT </em> </li> </ul>");
-        check(html, Encoding::NoPhysical, "<ul> <li> <a> TEXT </a> TEXT <em> TEXT </em> </li> </ul>");
-        check(html, Encoding::NoLogical, "<ul> <li> <a> <b> TEXT </b> </a> TEXT </li> </ul>");
-        check(html, Encoding::Tags, "<ul> <li> <a> <b> TEXT </b> </a> TEXT <em> TEXT </em> </li> </ul>");
+        check(html, TagEncoding::Block, "<ul> <li> TEXT </li> </ul>");
+        check(html, TagEncoding::NoSpecial, "<ul> <li> <b> TEXT </b> TEXT <em> TEXT </em> </li> </ul>");
+        check(html, TagEncoding::NoPhysical, "<ul> <li> <a> TEXT </a> TEXT <em> TEXT </em> </li> </ul>");
+        check(html, TagEncoding::NoLogical, "<ul> <li> <a> <b> TEXT </b> </a> TEXT </li> </ul>");
+        check(html, TagEncoding::Tags, "<ul> <li> <a> <b> TEXT </b> </a> TEXT <em> TEXT </em> </li> </ul>");
     }
 
     #[test]
     fn a_row_of_the_hotel_page_is_cut_into_the_tokens_of_shis_first_example() {
         let html = "<table><tr><td><a><b>INN ON THE LAKE</b></a></td><td align=right>Rate: CAD 95.00</td></table>";
-        let names = names(html, Encoding::Chunks);
+        let names = names(html, TagEncoding::Chunks);
         let place = names.iter().position(|name| name == "<b>").expect("the name is bold");
         let row = ["<b>", "INN ON THE LAKE", "</b>", "</a>", "</td>", "<td align=right>"];
         assert_eq!(&names[place..place + 6], row);
@@ -340,10 +340,10 @@ mod tests {
     fn punctuation_separates_but_not_inside_addresses_and_numbers() {
         check(
             "<p>3009 NO 2 HIGHWAY, Waverley, NS; Tel: (902) 494-7111 | 4.7 km / 2.9 mi",
-            Encoding::Chunks,
+            TagEncoding::Chunks,
             "<p> 3009 NO 2 HIGHWAY, Waverley, NS; Tel: (902) 494-7111 | 4.7 km / 2.9 mi </p>",
         );
-        let names = names("<p>NS; Tel: (902) 494-7111 | 4.7 km", Encoding::Chunks);
+        let names = names("<p>NS; Tel: (902) 494-7111 | 4.7 km", TagEncoding::Chunks);
         assert_eq!(names, ["<p>", "NS;", "Tel:", "(902) 494-7111 |", "4.7 km", "</p>"]);
     }
 
@@ -351,7 +351,7 @@ mod tests {
     fn a_text_brings_the_skipped_tags_around_it_and_a_picture_stays_in_its_cell() {
         let tree = Tree::parse("<div><p><img src=1></p><p><a href=2>x</a></p></div>");
         let tokens = Tokens::new(&tree);
-        let encoded = Encoded::new(&tokens, Encoding::Block);
+        let encoded = EncodedPage::new(&tokens, TagEncoding::Block);
         let inside = |symbols: Range<usize>| {
             let span = encoded.span(symbols);
             let tags = tokens.slice(span).iter().filter(|token| token.kind == TokenKind::Open);
@@ -366,7 +366,7 @@ mod tests {
     fn the_first_and_the_last_symbol_do_not_reach_out_of_the_body() {
         let tree = Tree::parse("<b>x</b><br>");
         let tokens = Tokens::new(&tree);
-        let encoded = Encoded::new(&tokens, Encoding::Tags);
+        let encoded = EncodedPage::new(&tokens, TagEncoding::Tags);
         let body = tokens.span(tree.elements("body").next().expect("the parser makes a body"));
         let span = encoded.span(0..encoded.symbols.len());
         assert_eq!((span.start, span.stop), (body.start + 1, body.stop - 1));
@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn a_page_without_end_has_no_more_symbols_than_are_looked_at() {
         for html in ["<li>x".repeat(30_000), format!("<p>{}", ";".repeat(100_000))] {
-            for encoding in [Encoding::Block, Encoding::Tags, Encoding::Chunks] {
+            for encoding in [TagEncoding::Block, TagEncoding::Tags, TagEncoding::Chunks] {
                 let symbols = names(&html, encoding).len();
                 assert!(symbols <= MAX_SYMBOLS + 1, "{symbols}");
             }
@@ -384,9 +384,12 @@ mod tests {
 
     #[test]
     fn an_empty_page_has_no_symbols() {
-        for encoding in [Encoding::Block, Encoding::Tags, Encoding::Chunks] {
+        for encoding in [TagEncoding::Block, TagEncoding::Tags, TagEncoding::Chunks] {
             check("", encoding, "");
-            assert_eq!(Encoded::new(&Tokens::new(&Tree::parse("")), encoding).span(0..0), Span { start: 0, stop: 0 });
+            assert_eq!(
+                EncodedPage::new(&Tokens::new(&Tree::parse("")), encoding).span(0..0),
+                Span { start: 0, stop: 0 }
+            );
         }
     }
 }

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use html5ever::LocalName;
 use serde::de::IgnoredAny;
 
-use super::tree::{Contents, Cut, MAX_NODES, Node, NodeKind, Tree};
+use super::tree::{ContentArena, MAX_NODES, Node, NodeKind, ParseLimit, Tree};
 
 /// Arrays and objects inside each other, as in serde_json; what stands deeper is left out, and said ([`Cut`]).
 const MAX_NESTED: usize = 128;
@@ -32,11 +32,11 @@ const MAX_ROW: usize = 2_000;
 /// Characters of a key that become its tag.
 const MAX_TAG: usize = 80;
 /// The whole document, and an array's elements.
-const WHOLE: &str = "json";
-const ITEM: &str = "item";
+const ROOT_TAG: &str = "json";
+const ITEM_TAG: &str = "item";
 /// Tags that HTML gives a meaning which changes how their text is read: left out, cut into lines, joined with the text
 /// beside it, taken for navigation, a table or a form. Keys of these names get an underscore.
-const MEANS_MORE: &[&str] = &[
+const RESERVED_TAGS: &[&str] = &[
     "a",
     "area",
     "aside",
@@ -111,28 +111,28 @@ fn parse_within(text: &str, max_nodes: usize) -> Option<Tree> {
             None => break,
         }
     }
-    let mut walk = Walk { max_nodes, ..Walk::default() };
+    let mut walk = JsonWalker { max_nodes, ..JsonWalker::default() };
     if starts.len() > 1 {
-        walk.begin(PartKind::Array);
+        walk.begin(JsonPartKind::Array);
     }
     for start in starts {
         walk.document(&text[start..]);
     }
-    Some(into_tree(walk.parts, walk.cut))
+    Some(into_tree(walk.parts, walk.limit))
 }
 
 /// An array, an object or a single value, before its place in the tree is known.
-struct Part {
+struct JsonPart {
     tag: LocalName,
     /// The key as written, where the tag is not the same.
     key: Option<Rc<str>>,
     text: Option<Box<str>>,
-    kind: PartKind,
+    kind: JsonPartKind,
     inside: Vec<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PartKind {
+enum JsonPartKind {
     Array,
     Object,
     Single,
@@ -140,8 +140,8 @@ enum PartKind {
 
 /// Cuts documents into parts. The first part is the whole.
 #[derive(Default)]
-struct Walk<'t> {
-    parts: Vec<Part>,
+struct JsonWalker<'t> {
+    parts: Vec<JsonPart>,
     /// The arrays and objects that are open, the innermost last.
     open: Vec<u32>,
     /// Arrays and objects that were left out and are still open.
@@ -151,10 +151,10 @@ struct Walk<'t> {
     nodes: usize,
     max_nodes: usize,
     tags: HashMap<&'t str, (LocalName, Option<Rc<str>>)>,
-    cut: Option<Cut>,
+    limit: Option<ParseLimit>,
 }
 
-impl<'t> Walk<'t> {
+impl<'t> JsonWalker<'t> {
     /// Walks over one document that is known to be sound, and whatever follows it is not looked at.
     fn document(&mut self, text: &'t str) {
         let (bytes, outside) = (text.as_bytes(), self.open.len());
@@ -163,8 +163,8 @@ impl<'t> Walk<'t> {
             let from = at;
             at += 1;
             match byte {
-                b'[' => self.begin(PartKind::Array),
-                b'{' => self.begin(PartKind::Object),
+                b'[' => self.begin(JsonPartKind::Array),
+                b'{' => self.begin(JsonPartKind::Object),
                 b']' | b'}' => {
                     self.end();
                     if self.open.len() == outside && self.skipped == 0 {
@@ -190,9 +190,9 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn begin(&mut self, kind: PartKind) {
+    fn begin(&mut self, kind: JsonPartKind) {
         if self.skipped == 0 && self.open.len() >= MAX_NESTED {
-            self.cut.get_or_insert(Cut::TooDeep(MAX_NESTED as u32));
+            self.limit.get_or_insert(ParseLimit::TooDeep(MAX_NESTED as u32));
             self.skipped = 1;
             self.key = None;
         } else if self.skipped > 0 {
@@ -217,7 +217,7 @@ impl<'t> Walk<'t> {
         if self.skipped > 0 {
             return;
         }
-        let in_object = self.open.last().is_some_and(|&it| self.parts[it as usize].kind == PartKind::Object);
+        let in_object = self.open.last().is_some_and(|&it| self.parts[it as usize].kind == JsonPartKind::Object);
         if in_object && self.key.is_none() {
             self.key = Some(quoted);
         } else {
@@ -227,25 +227,25 @@ impl<'t> Walk<'t> {
 
     fn single(&mut self, text: Option<Box<str>>) {
         if self.skipped == 0 {
-            self.add(text, PartKind::Single);
+            self.add(text, JsonPartKind::Single);
         }
     }
 
     /// A part under the innermost open one; none when the tree is full.
-    fn add(&mut self, text: Option<Box<str>>, kind: PartKind) -> Option<u32> {
+    fn add(&mut self, text: Option<Box<str>>, kind: JsonPartKind) -> Option<u32> {
         let key = self.key.take();
         self.nodes += 1 + usize::from(text.is_some());
         if self.nodes >= self.max_nodes {
-            self.cut = Some(Cut::TooManyNodes(self.max_nodes));
+            self.limit = Some(ParseLimit::TooManyNodes(self.max_nodes));
             return None;
         }
         let (tag, key) = match (key, self.open.last()) {
             (Some(key), _) => self.tags.entry(key).or_insert_with(|| tag_of(&unquoted(key))).clone(),
-            (None, Some(_)) => (ITEM.into(), None),
-            (None, None) => (WHOLE.into(), None),
+            (None, Some(_)) => (ITEM_TAG.into(), None),
+            (None, None) => (ROOT_TAG.into(), None),
         };
         let id = self.parts.len() as u32;
-        self.parts.push(Part { tag, key, text, kind, inside: Vec::new() });
+        self.parts.push(JsonPart { tag, key, text, kind, inside: Vec::new() });
         if let Some(&parent) = self.open.last() {
             self.parts[parent as usize].inside.push(id);
         }
@@ -277,7 +277,7 @@ fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
     if !tag.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         tag.insert(0, '_');
     }
-    if MEANS_MORE.contains(&tag.as_str()) {
+    if RESERVED_TAGS.contains(&tag.as_str()) {
         tag.push('_');
     }
     let same = tag == key;
@@ -285,12 +285,12 @@ fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
 }
 
 /// The parts in document order; those of an object by tag.
-fn into_tree(mut parts: Vec<Part>, cut: Option<Cut>) -> Tree {
+fn into_tree(mut parts: Vec<JsonPart>, cut: Option<ParseLimit>) -> Tree {
     let mut nodes = vec![Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document }];
-    let mut contents = Contents::default();
-    let mut open = vec![Open { node: 0, to_come: vec![0], before: None, class: None }];
+    let mut contents = ContentArena::default();
+    let mut open = vec![OpenElement { node: 0, remaining: vec![0], before: None, class: None }];
     while let Some(around) = open.last_mut() {
-        let Some(id) = around.to_come.pop() else {
+        let Some(id) = around.remaining.pop() else {
             nodes[around.node as usize].end = nodes.len() as u32;
             open.pop();
             continue;
@@ -310,29 +310,29 @@ fn into_tree(mut parts: Vec<Part>, cut: Option<Cut>) -> Tree {
         }
         let to_come = inside(&mut parts, id, in_array);
         let part = &parts[id as usize];
-        let class = (part.kind == PartKind::Array).then(|| part.tag.clone());
-        open.push(Open { node, to_come, before: None, class });
+        let class = (part.kind == JsonPartKind::Array).then(|| part.tag.clone());
+        open.push(OpenElement { node, remaining: to_come, before: None, class });
     }
-    Tree { nodes, contents, cut }
+    Tree { nodes, contents, limit: cut }
 }
 
-fn element(part: &Part, class: &Option<LocalName>, contents: &mut Contents) -> NodeKind {
-    let class = class.iter().filter(|_| &*part.tag == ITEM).map(|class| (LocalName::from("class"), &**class));
+fn element(part: &JsonPart, class: &Option<LocalName>, contents: &mut ContentArena) -> NodeKind {
+    let class = class.iter().filter(|_| &*part.tag == ITEM_TAG).map(|class| (LocalName::from("class"), &**class));
     let key = part.key.iter().map(|key| (LocalName::from("key"), &**key));
     NodeKind::Element(part.tag.clone(), contents.add_attributes(class.chain(key)))
 }
 
 /// What stands in a part, the last first: by tag in an object, as written in an array, numbered in a row without keys.
-fn inside(parts: &mut [Part], id: u32, in_array: bool) -> Vec<u32> {
+fn inside(parts: &mut [JsonPart], id: u32, in_array: bool) -> Vec<u32> {
     let mut inside = std::mem::take(&mut parts[id as usize].inside);
     match parts[id as usize].kind {
-        PartKind::Single => {}
+        JsonPartKind::Single => {}
         // Stable: of a key that comes twice, the first stays first.
-        PartKind::Object => inside.sort_by(|&a, &b| parts[a as usize].tag.cmp(&parts[b as usize].tag)),
-        PartKind::Array => {
+        JsonPartKind::Object => inside.sort_by(|&a, &b| parts[a as usize].tag.cmp(&parts[b as usize].tag)),
+        JsonPartKind::Array => {
             let is_row = in_array
                 && inside.len() <= MAX_ROW
-                && inside.iter().all(|&it| parts[it as usize].kind == PartKind::Single);
+                && inside.iter().all(|&it| parts[it as usize].kind == JsonPartKind::Single);
             for (place, &it) in inside.iter().enumerate().filter(|_| is_row) {
                 parts[it as usize].tag = format!("c{}", place + 1).into();
             }
@@ -343,10 +343,10 @@ fn inside(parts: &mut [Part], id: u32, in_array: bool) -> Vec<u32> {
 }
 
 /// An element that is being filled.
-struct Open {
+struct OpenElement {
     node: u32,
     /// The next is the last.
-    to_come: Vec<u32>,
+    remaining: Vec<u32>,
     before: Option<u32>,
     /// What each element of an array says of it: a list of one is still known as that list.
     class: Option<LocalName>,

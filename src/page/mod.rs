@@ -1,17 +1,17 @@
 //! A page as pieme sees it: bytes → charset → tree → tokens. Pure: no clock, no network, no files.
 
+mod html_tokenizer;
+mod character_references;
+pub mod sanitise;
 pub mod charset;
 pub mod tree;
 mod build;
-mod scan;
-mod reference;
 mod json;
 pub mod tokens;
 pub mod encode;
 pub mod select;
 pub mod signs;
 pub mod xpath;
-pub mod inert;
 
 pub use select::Selector;
 pub use tokens::Tokens;

@@ -18,7 +18,7 @@ use super::tree::{NodeId, Tree};
 
 /// A parsed CSS selector.
 #[derive(Clone, Debug)]
-pub struct Selector(SelectorList<Css>);
+pub struct Selector(SelectorList<CssSelectorImpl>);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a CSS selector")]
@@ -26,7 +26,7 @@ pub struct SelectorError(pub String);
 
 impl Selector {
     pub fn parse(css: &str) -> Result<Selector, SelectorError> {
-        SelectorList::parse(&Grammar, &mut CssParser::new(css), ParseRelative::No)
+        SelectorList::parse(&SelectorGrammar, &mut CssParser::new(css), ParseRelative::No)
             .map(Selector)
             .map_err(|_| SelectorError(css.to_owned()))
     }
@@ -42,7 +42,7 @@ impl Selector {
 
     pub fn matches(&self, tree: &Tree, node: NodeId) -> bool {
         tree.element(node).is_some()
-            && self.with_context(|list, context| matches_selector_list(list, At { tree, node }, context))
+            && self.with_context(|list, context| matches_selector_list(list, ElementRef { tree, node }, context))
     }
 
     /// The first of these elements that matches; `:scope` is the given element.
@@ -54,7 +54,7 @@ impl Selector {
     ) -> Option<NodeId> {
         self.with_context(|list, context| {
             context.scope_element = scope.map(|node| OpaqueElement::new(&tree.nodes[node.index()]));
-            elements.find(|&node| matches_selector_list(list, At { tree, node }, context))
+            elements.find(|&node| matches_selector_list(list, ElementRef { tree, node }, context))
         })
     }
 
@@ -62,13 +62,16 @@ impl Selector {
         self.with_context(|list, context| {
             tree.subtree(scope)
                 .filter(|&node| tree.element(node).is_some())
-                .filter(|&node| matches_selector_list(list, At { tree, node }, context))
+                .filter(|&node| matches_selector_list(list, ElementRef { tree, node }, context))
                 .take(most)
                 .collect()
         })
     }
 
-    fn with_context<T>(&self, work: impl FnOnce(&SelectorList<Css>, &mut MatchingContext<'_, Css>) -> T) -> T {
+    fn with_context<T>(
+        &self,
+        work: impl FnOnce(&SelectorList<CssSelectorImpl>, &mut MatchingContext<'_, CssSelectorImpl>) -> T,
+    ) -> T {
         let mut caches = SelectorCaches::default();
         let mut context = MatchingContext::new(
             MatchingMode::Normal,
@@ -82,10 +85,10 @@ impl Selector {
     }
 }
 
-struct Grammar;
+struct SelectorGrammar;
 
-impl<'i> selectors::Parser<'i> for Grammar {
-    type Impl = Css;
+impl<'i> selectors::Parser<'i> for SelectorGrammar {
+    type Impl = CssSelectorImpl;
     type Error = SelectorParseErrorKind;
 
     fn parse_is_and_where(&self) -> bool {
@@ -102,82 +105,82 @@ impl<'i> selectors::Parser<'i> for Grammar {
 }
 
 #[derive(Clone, Debug)]
-struct Css;
+struct CssSelectorImpl;
 
-impl SelectorImpl for Css {
+impl SelectorImpl for CssSelectorImpl {
     type ExtraMatchingData<'a> = ();
-    type AttrValue = Word;
-    type Identifier = Word;
-    type LocalName = Name;
-    type NamespaceUrl = Name;
-    type NamespacePrefix = Name;
-    type BorrowedNamespaceUrl = Name;
-    type BorrowedLocalName = Name;
-    type NonTSPseudoClass = Never;
-    type PseudoElement = Never;
+    type AttrValue = CssText;
+    type Identifier = CssText;
+    type LocalName = CssName;
+    type NamespaceUrl = CssName;
+    type NamespacePrefix = CssName;
+    type BorrowedNamespaceUrl = CssName;
+    type BorrowedLocalName = CssName;
+    type NonTSPseudoClass = NoPseudoClass;
+    type PseudoElement = NoPseudoClass;
 }
 
 /// A tag or attribute name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Name(LocalName);
+struct CssName(LocalName);
 
 /// A class, an id or an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Word(Box<str>);
+struct CssText(Box<str>);
 
 /// The pseudo-classes and pseudo-elements of a page that nobody hovers over: none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Never {}
+enum NoPseudoClass {}
 
-impl From<&str> for Name {
-    fn from(text: &str) -> Name {
-        Name(LocalName::from(text))
+impl From<&str> for CssName {
+    fn from(text: &str) -> CssName {
+        CssName(LocalName::from(text))
     }
 }
 
-impl From<&str> for Word {
-    fn from(text: &str) -> Word {
-        Word(text.into())
+impl From<&str> for CssText {
+    fn from(text: &str) -> CssText {
+        CssText(text.into())
     }
 }
 
-impl AsRef<str> for Word {
+impl AsRef<str> for CssText {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl PrecomputedHash for Name {
+impl PrecomputedHash for CssName {
     fn precomputed_hash(&self) -> u32 {
         self.0.precomputed_hash()
     }
 }
 
-impl PrecomputedHash for Word {
+impl PrecomputedHash for CssText {
     fn precomputed_hash(&self) -> u32 {
         LocalName::from(&*self.0).precomputed_hash()
     }
 }
 
-impl ToCss for Name {
+impl ToCss for CssName {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
         cssparser::serialize_identifier(&self.0, out)
     }
 }
 
-impl ToCss for Word {
+impl ToCss for CssText {
     fn to_css<W: fmt::Write>(&self, out: &mut W) -> fmt::Result {
         cssparser::serialize_string(&self.0, out)
     }
 }
 
-impl ToCss for Never {
+impl ToCss for NoPseudoClass {
     fn to_css<W: fmt::Write>(&self, _out: &mut W) -> fmt::Result {
         match *self {}
     }
 }
 
-impl selectors::parser::NonTSPseudoClass for Never {
+impl selectors::parser::NonTSPseudoClass for NoPseudoClass {
     fn is_active_or_hover(&self) -> bool {
         match *self {}
     }
@@ -187,24 +190,24 @@ impl selectors::parser::NonTSPseudoClass for Never {
     }
 }
 
-impl selectors::parser::PseudoElement for Never {}
+impl selectors::parser::PseudoElement for NoPseudoClass {}
 
 /// An element in its tree, as the matcher wants to see it.
 #[derive(Clone, Copy)]
-struct At<'t> {
+struct ElementRef<'t> {
     tree: &'t Tree,
     node: NodeId,
 }
 
-impl fmt::Debug for At<'_> {
+impl fmt::Debug for ElementRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{}>#{}", self.tree.tag(self.node), self.node.0)
     }
 }
 
-impl<'t> At<'t> {
-    fn at(self, node: NodeId) -> At<'t> {
-        At { node, ..self }
+impl<'t> ElementRef<'t> {
+    fn at(self, node: NodeId) -> ElementRef<'t> {
+        ElementRef { node, ..self }
     }
 
     fn is_element(&self) -> bool {
@@ -212,8 +215,8 @@ impl<'t> At<'t> {
     }
 }
 
-impl selectors::Element for At<'_> {
-    type Impl = Css;
+impl selectors::Element for ElementRef<'_> {
+    type Impl = CssSelectorImpl;
 
     fn opaque(&self) -> OpaqueElement {
         OpaqueElement::new(&self.tree.nodes[self.node.index()])
@@ -256,11 +259,11 @@ impl selectors::Element for At<'_> {
         !self.tree.tag(self.node).bytes().any(|byte| byte.is_ascii_uppercase())
     }
 
-    fn has_local_name(&self, name: &Name) -> bool {
+    fn has_local_name(&self, name: &CssName) -> bool {
         self.tree.element(self.node).is_some_and(|element| *element.name == name.0)
     }
 
-    fn has_namespace(&self, _namespace: &Name) -> bool {
+    fn has_namespace(&self, _namespace: &CssName) -> bool {
         true
     }
 
@@ -270,18 +273,26 @@ impl selectors::Element for At<'_> {
 
     fn attr_matches(
         &self,
-        _namespace: &NamespaceConstraint<&Name>,
-        name: &Name,
-        operation: &AttrSelectorOperation<&Word>,
+        _namespace: &NamespaceConstraint<&CssName>,
+        name: &CssName,
+        operation: &AttrSelectorOperation<&CssText>,
     ) -> bool {
         self.tree.attribute(self.node, &name.0).is_some_and(|value| operation.eval_str(value))
     }
 
-    fn match_non_ts_pseudo_class(&self, class: &Never, _context: &mut MatchingContext<'_, Css>) -> bool {
+    fn match_non_ts_pseudo_class(
+        &self,
+        class: &NoPseudoClass,
+        _context: &mut MatchingContext<'_, CssSelectorImpl>,
+    ) -> bool {
         match *class {}
     }
 
-    fn match_pseudo_element(&self, element: &Never, _context: &mut MatchingContext<'_, Css>) -> bool {
+    fn match_pseudo_element(
+        &self,
+        element: &NoPseudoClass,
+        _context: &mut MatchingContext<'_, CssSelectorImpl>,
+    ) -> bool {
         match *element {}
     }
 
@@ -295,23 +306,23 @@ impl selectors::Element for At<'_> {
         false
     }
 
-    fn has_id(&self, id: &Word, case: CaseSensitivity) -> bool {
+    fn has_id(&self, id: &CssText, case: CaseSensitivity) -> bool {
         self.tree.attribute(self.node, "id").is_some_and(|it| case.eq(it.as_bytes(), id.0.as_bytes()))
     }
 
-    fn has_class(&self, name: &Word, case: CaseSensitivity) -> bool {
+    fn has_class(&self, name: &CssText, case: CaseSensitivity) -> bool {
         self.tree.classes(self.node).any(|it| case.eq(it.as_bytes(), name.0.as_bytes()))
     }
 
-    fn has_custom_state(&self, _name: &Word) -> bool {
+    fn has_custom_state(&self, _name: &CssText) -> bool {
         false
     }
 
-    fn imported_part(&self, _name: &Word) -> Option<Word> {
+    fn imported_part(&self, _name: &CssText) -> Option<CssText> {
         None
     }
 
-    fn is_part(&self, _name: &Word) -> bool {
+    fn is_part(&self, _name: &CssText) -> bool {
         false
     }
 

@@ -6,7 +6,7 @@ use crate::model::Signs;
 /// Words of a page that are looked through.
 const MAX_CHARS: usize = 20_000;
 /// A page that keeps visitors out says little else.
-const SHORT: usize = 4_000;
+const MAX_SHORT_CHARS: usize = 4_000;
 
 /// By which a page is known that takes its visitor for a machine.
 const BLOCKED: &[&str] = &[
@@ -116,12 +116,12 @@ const NO_RESULTS: &[&str] = &[
 ];
 
 /// `body` is the page as it was sent.
-pub fn of(tree: &Tree, body: &[u8]) -> Signs {
-    let shown = shown(tree, std::iter::once(tree.root()));
+pub fn detect(tree: &Tree, body: &[u8]) -> Signs {
+    let shown = visible_text(tree, std::iter::once(tree.root()));
     // What the page calls itself.
-    let titles = shown_of(tree, |tag| matches!(tag, "title" | "h1" | "h2"));
+    let titles = visible_text_of(tree, |tag| matches!(tag, "title" | "h1" | "h2"));
     let says = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
-    let is_short = shown.chars().count() < SHORT;
+    let is_short = shown.chars().count() < MAX_SHORT_CHARS;
     Signs {
         login: tree.subtree(tree.root()).any(|node| {
             tree.tag(node) == "input"
@@ -134,13 +134,13 @@ pub fn of(tree: &Tree, body: &[u8]) -> Signs {
     }
 }
 
-fn shown_of(tree: &Tree, wanted: impl Fn(&str) -> bool) -> String {
-    shown(tree, tree.subtree(tree.root()).filter(|&node| wanted(tree.tag(node))))
+fn visible_text_of(tree: &Tree, wanted: impl Fn(&str) -> bool) -> String {
+    visible_text(tree, tree.subtree(tree.root()).filter(|&node| wanted(tree.tag(node))))
 }
 
-fn shown(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
+fn visible_text(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
     let mut text = String::new();
-    for words in nodes.flat_map(|node| tree.shown_texts(node)) {
+    for words in nodes.flat_map(|node| tree.visible_texts(node)) {
         if text.len() > MAX_CHARS {
             break;
         }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn signs(page: &str) -> Signs {
-        of(&Tree::parse(page), page.as_bytes())
+        detect(&Tree::parse(page), page.as_bytes())
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::quality::FixedState;
 use html5ever::{LocalName, local_name};
 
-use super::tree::{Collapsed, Kind, NodeId, Tree, collapse, is_blank};
+use super::tree::{CollapsedText, NodeContent, NodeId, Tree, collapse, is_blank};
 
 /// A stretch of tokens: `start` is the first, `stop` one past the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,16 +43,16 @@ impl Token {
     }
 
     /// It is more than the end of a line.
-    pub fn is_shown(&self) -> bool {
+    pub fn is_visible(&self) -> bool {
         self.kind != TokenKind::Line
     }
 }
 
-/// Text longer than this weighs no more: one long article must not outweigh a list (learn-notes 2.1).
+/// Text longer than this weighs no more: one long article must not outweigh a list (docs/design/learning.md 2.1).
 const MAX_WEIGHT: usize = 60;
 
 /// What any text weighs besides its length: a cell with one digit says as much as a word (see `induce/rank.rs`).
-pub const TEXT_ITSELF: u32 = 3;
+pub const BASE_TEXT_WEIGHT: u32 = 3;
 
 pub struct Tokens<'t> {
     pub tree: &'t Tree,
@@ -62,7 +62,7 @@ pub struct Tokens<'t> {
     /// `weights[i]` = text weight before token i.
     weights: Vec<u32>,
     /// Of each token: a fingerprint of its text, 0 for tags and for those that nobody has asked for.
-    prints: OnceCell<Vec<Cell<u64>>>,
+    fingerprints: OnceCell<Vec<Cell<u64>>>,
     /// Of each token: its text, white space collapsed. Learning reads each many times, applying those of the rows only.
     words: OnceCell<Vec<OnceCell<Cow<'t, str>>>>,
 }
@@ -76,7 +76,7 @@ impl<'t> Tokens<'t> {
             list: Vec::with_capacity(tree.len()),
             spans: vec![empty; tree.len()],
             weights: Vec::with_capacity(tree.len() + 1),
-            prints: OnceCell::new(),
+            fingerprints: OnceCell::new(),
             words: OnceCell::new(),
         };
         tokens.weights.push(0);
@@ -90,17 +90,17 @@ impl<'t> Tokens<'t> {
             let start = tokens.list.len() as u32;
             tokens.spans[at.index()] = Span { start, stop: start };
             match tree.kind(at) {
-                Kind::Element(element) if is_left_out(element.name) => {
+                NodeContent::Element(element) if is_left_out(element.name) => {
                     at = tree.end(at);
                     continue;
                 }
-                Kind::Element(element) => {
+                NodeContent::Element(element) => {
                     tokens.push(TokenKind::Open, at, (0, 0), 0);
                     open.push((at, in_pre || is_listing(element.name)));
                 }
-                Kind::Text(text) if in_pre => tokens.push_lines(at, text),
-                Kind::Text(text) => tokens.push_text(at, text, 0, text.len()),
-                Kind::Document => {}
+                NodeContent::Text(text) if in_pre => tokens.push_lines(at, text),
+                NodeContent::Text(text) => tokens.push_text(at, text, 0, text.len()),
+                NodeContent::Document => {}
             }
             at = NodeId(at.0 + 1);
         }
@@ -127,11 +127,11 @@ impl<'t> Tokens<'t> {
     }
 
     /// Equal texts have equal prints.
-    pub fn print(&self, token: u32) -> u64 {
-        let cell = &self.prints.get_or_init(|| vec![Cell::new(0); self.list.len()])[token as usize];
+    pub fn fingerprint(&self, token: u32) -> u64 {
+        let cell = &self.fingerprints.get_or_init(|| vec![Cell::new(0); self.list.len()])[token as usize];
         let it = &self.list[token as usize];
         if cell.get() == 0 && it.kind == TokenKind::Text {
-            cell.set(print(self.raw(it)));
+            cell.set(fingerprint(self.raw(it)));
         }
         cell.get()
     }
@@ -143,7 +143,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Puts a text token's words behind those that are there.
-    pub fn push_words(&self, token: u32, out: &mut Collapsed) {
+    pub fn push_words(&self, token: u32, out: &mut CollapsedText) {
         let raw = self.raw(&self.list[token as usize]);
         out.push_collapsed(self.words(token), raw.starts_with(is_blank), raw.ends_with(is_blank));
     }
@@ -257,7 +257,7 @@ fn weigh(text: &str) -> Option<u32> {
             break;
         }
     }
-    (length > 0).then_some(length.min(MAX_WEIGHT) as u32 + TEXT_ITSELF)
+    (length > 0).then_some(length.min(MAX_WEIGHT) as u32 + BASE_TEXT_WEIGHT)
 }
 
 fn weigh_beyond_ascii(text: &str) -> usize {
@@ -272,7 +272,7 @@ fn weigh_beyond_ascii(text: &str) -> usize {
 }
 
 /// A fingerprint of the words.
-fn print(text: &str) -> u64 {
+fn fingerprint(text: &str) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     text.split(is_blank).filter(|word| !word.is_empty()).for_each(|word| word.hash(&mut hasher));
     hasher.finish()
@@ -338,7 +338,7 @@ mod tests {
         {
             assert_eq!(collapsed(text), collapse(text), "{text:?}");
             let length = weigh_beyond_ascii(text) as u32;
-            assert_eq!(weigh(text), (length > 0).then_some(length + TEXT_ITSELF), "{text:?}");
+            assert_eq!(weigh(text), (length > 0).then_some(length + BASE_TEXT_WEIGHT), "{text:?}");
         }
     }
 
@@ -347,6 +347,6 @@ mod tests {
         let tree = Tree::parse(&format!("<p>{}</p><p>abc  d</p>", "x".repeat(500)));
         let tokens = Tokens::new(&tree);
         let weights: Vec<u32> = tree.elements("p").map(|p| tokens.weight(tokens.span(p))).collect();
-        assert_eq!(weights, [60 + TEXT_ITSELF, 5 + TEXT_ITSELF]);
+        assert_eq!(weights, [60 + BASE_TEXT_WEIGHT, 5 + BASE_TEXT_WEIGHT]);
     }
 }

@@ -28,15 +28,15 @@ impl NodeId {
 #[derive(Clone)]
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
-    pub(super) contents: Contents,
+    pub(super) contents: ContentArena,
     /// The cap that the page reached while it was parsed; what stood beyond it is missing or flattened.
-    pub cut: Option<Cut>,
+    pub limit: Option<ParseLimit>,
 }
 
-/// A cap of the parser (safety.md 7: html5ever is quadratic on hostile nesting, so a byte cap alone does not help). Rows of a
+/// A cap of the parser: html5ever is quadratic on hostile nesting (docs/design/safety.md 1.7). Rows of a
 /// page that reached one may be missing or wrong: a run that meets such a page fails as `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum ParseLimit {
     /// More open elements than this: deeper ones were flattened.
     TooDeep(u32),
     /// More nodes than this: the rest of the page was left out.
@@ -45,7 +45,7 @@ pub enum Cut {
     TooManyAttributes,
 }
 
-impl Cut {
+impl ParseLimit {
     /// What was reached, how large the page is, and what to do.
     pub fn sentence(self, page: &str, bytes: usize) -> String {
         let size = match bytes as f64 {
@@ -53,15 +53,15 @@ impl Cut {
             many => format!("{:.1} MB", many / 1e6),
         };
         let (reached, remedy) = match self {
-            Cut::TooManyNodes(most) => (
+            ParseLimit::TooManyNodes(most) => (
                 format!("has more than {} elements and texts, the most that is read of one page", grouped(most)),
                 "ask the site for smaller pages: a filter or a page size in the address, `paginate` in robot.toml",
             ),
-            Cut::TooDeep(most) => (
+            ParseLimit::TooDeep(most) => (
                 format!("nests more than {most} elements in each other, so its rows would be read wrong"),
                 "take another page of the site with this list, or its JSON",
             ),
-            Cut::TooManyAttributes => (
+            ParseLimit::TooManyAttributes => (
                 format!("has a tag with more than {MAX_ATTRIBUTES} attributes, so its rows would be read wrong"),
                 "take another page of the site with this list, or its JSON",
             ),
@@ -84,11 +84,11 @@ pub const MAX_DEPTH: u32 = 512;
 pub const MAX_NODES: usize = 5_000_000;
 /// So many are read however few bytes a page has. Beyond it a page has no more than half as many nodes as bytes, unless it
 /// makes the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million. `<br>x` is a node in 2.5 bytes.
-pub const ALWAYS_READ: usize = 500_000;
+pub const MIN_NODE_LIMIT: usize = 500_000;
 
 /// Nodes that a page of so many bytes may have.
 pub fn max_nodes(bytes: usize) -> usize {
-    (bytes / 2).clamp(ALWAYS_READ, MAX_NODES)
+    (bytes / 2).clamp(MIN_NODE_LIMIT, MAX_NODES)
 }
 
 /// The richest tag of the corpus has 20.
@@ -108,14 +108,14 @@ pub(super) struct Node {
 pub(super) enum NodeKind {
     Document,
     /// Name, and where its attributes stand.
-    Element(LocalName, Places),
+    Element(LocalName, ContentRange),
     /// Where it stands.
-    Text(Places),
+    Text(ContentRange),
 }
 
 /// What a node is, with what it says.
 #[derive(Clone, Copy)]
-pub enum Kind<'t> {
+pub enum NodeContent<'t> {
     Document,
     Element(Element<'t>),
     Text(&'t str),
@@ -125,7 +125,7 @@ pub enum Kind<'t> {
 pub struct Element<'t> {
     pub name: &'t LocalName,
     attributes: &'t [Attribute],
-    contents: &'t Contents,
+    contents: &'t ContentArena,
 }
 
 impl<'t> Element<'t> {
@@ -162,21 +162,21 @@ impl Tree {
     }
 
     #[inline]
-    pub fn kind(&self, node: NodeId) -> Kind<'_> {
+    pub fn kind(&self, node: NodeId) -> NodeContent<'_> {
         match &self.nodes[node.index()].kind {
-            NodeKind::Document => Kind::Document,
+            NodeKind::Document => NodeContent::Document,
             NodeKind::Element(name, attributes) => {
                 let contents = &self.contents;
-                Kind::Element(Element { name, attributes: contents.list(*attributes), contents })
+                NodeContent::Element(Element { name, attributes: contents.list(*attributes), contents })
             }
-            NodeKind::Text(text) => Kind::Text(self.contents.text(*text)),
+            NodeKind::Text(text) => NodeContent::Text(self.contents.text(*text)),
         }
     }
 
     pub fn element(&self, node: NodeId) -> Option<Element<'_>> {
         match self.kind(node) {
-            Kind::Element(element) => Some(element),
-            Kind::Document | Kind::Text(_) => None,
+            NodeContent::Element(element) => Some(element),
+            NodeContent::Document | NodeContent::Text(_) => None,
         }
     }
 
@@ -197,8 +197,8 @@ impl Tree {
     /// The text of a text node itself, as it stands.
     pub fn own_text(&self, node: NodeId) -> Option<&str> {
         match self.kind(node) {
-            Kind::Text(text) => Some(text),
-            Kind::Document | Kind::Element(_) => None,
+            NodeContent::Text(text) => Some(text),
+            NodeContent::Document | NodeContent::Element(_) => None,
         }
     }
 
@@ -262,18 +262,18 @@ impl Tree {
 
     /// All text inside the node, white space collapsed; scripts and styles are not text.
     pub fn text(&self, node: NodeId) -> String {
-        let room = self.shown_texts(node).map(|part| part.len() + 1).sum();
-        let mut text = Collapsed::behind(String::with_capacity(room));
-        for part in self.shown_texts(node) {
+        let room = self.visible_texts(node).map(|part| part.len() + 1).sum();
+        let mut text = CollapsedText::after(String::with_capacity(room));
+        for part in self.visible_texts(node) {
             text.push(part);
-            text.part();
+            text.separate();
         }
         text.text
     }
 
     /// As [`Tree::text`], without a copy where one text node has all of it.
-    pub fn words(&self, node: NodeId) -> Cow<'_, str> {
-        let mut texts = self.shown_texts(node).filter(|text| !text.chars().all(is_blank));
+    pub fn collapsed_text(&self, node: NodeId) -> Cow<'_, str> {
+        let mut texts = self.visible_texts(node).filter(|text| !text.chars().all(is_blank));
         match (texts.next(), texts.next()) {
             (None, _) => Cow::Borrowed(""),
             (Some(only), None) => collapsed(only),
@@ -282,20 +282,20 @@ impl Tree {
     }
 
     /// The texts under a node that a person sees, as they stand there.
-    pub fn shown_texts(&self, node: NodeId) -> impl Iterator<Item = &str> {
+    pub fn visible_texts(&self, node: NodeId) -> impl Iterator<Item = &str> {
         let (mut at, end) = (node, self.end(node));
         std::iter::from_fn(move || {
             while at < end {
                 let here = at;
                 at = NodeId(here.0 + 1);
                 match self.kind(here) {
-                    Kind::Element(element)
+                    NodeContent::Element(element)
                         if matches!(&**element.name, "script" | "style" | "template" | "noscript") =>
                     {
                         at = self.end(here);
                     }
-                    Kind::Text(part) => return Some(part),
-                    Kind::Element(_) | Kind::Document => {}
+                    NodeContent::Text(part) => return Some(part),
+                    NodeContent::Element(_) | NodeContent::Document => {}
                 }
             }
             None
@@ -306,11 +306,11 @@ impl Tree {
     /// As many as are within [`ALWAYS_READ`] nodes, and the first; what is learned from them reads the others.
     pub fn side_by_side<'a>(parts: impl IntoIterator<Item = (&'a Tree, NodeId)>) -> Tree {
         let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: NodeKind::Document }];
-        let mut contents = Contents::default();
+        let mut contents = ContentArena::default();
         let mut before = None;
         for (tree, part) in parts {
             let start = nodes.len() as u32;
-            if before.is_some() && nodes.len() + (tree.end(part).0 - part.0) as usize > ALWAYS_READ {
+            if before.is_some() && nodes.len() + (tree.end(part).0 - part.0) as usize > MIN_NODE_LIMIT {
                 break;
             }
             for node in &tree.nodes[part.index()..tree.end(part).index()] {
@@ -326,7 +326,7 @@ impl Tree {
             before = Some(start);
         }
         nodes[0].end = nodes.len() as u32;
-        Tree { nodes, contents, cut: None }
+        Tree { nodes, contents, limit: None }
     }
 
     /// The elements with this tag, in document order.
@@ -353,57 +353,61 @@ impl Tree {
 
 /// A stretch of [`Contents`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Places {
+pub(super) struct ContentRange {
     pub from: u32,
     pub to: u32,
 }
 
-impl Places {
-    pub const NONE: Places = Places { from: 0, to: 0 };
+impl ContentRange {
+    pub const NONE: ContentRange = ContentRange { from: 0, to: 0 };
 }
 
 #[derive(Clone)]
 pub(super) struct Attribute {
     pub name: LocalName,
-    value: Places,
+    value: ContentRange,
 }
 
 /// All texts, values and attributes of a page, one behind the other: none needs memory of its own.
 #[derive(Clone, Default)]
-pub(super) struct Contents {
+pub(super) struct ContentArena {
     text: String,
     attributes: Vec<Attribute>,
 }
 
 /// Four pages of the corpus in five have an attribute in 40 to 130 bytes, half of them in 63 or less.
-const BYTES_AN_ATTRIBUTE: usize = 64;
+const BYTES_PER_ATTRIBUTE: usize = 64;
 
-impl Contents {
-    pub fn with_room(page_bytes: usize) -> Contents {
-        let attributes = Vec::with_capacity(page_bytes / BYTES_AN_ATTRIBUTE);
-        Contents { text: String::with_capacity(page_bytes), attributes }
+impl ContentArena {
+    pub fn with_capacity(page_bytes: usize) -> ContentArena {
+        let attributes = Vec::with_capacity(page_bytes / BYTES_PER_ATTRIBUTE);
+        ContentArena { text: String::with_capacity(page_bytes), attributes }
     }
 
-    fn text(&self, places: Places) -> &str {
+    fn text(&self, places: ContentRange) -> &str {
         &self.text[places.from as usize..places.to as usize]
     }
 
-    pub fn list(&self, places: Places) -> &[Attribute] {
+    pub fn list(&self, places: ContentRange) -> &[Attribute] {
         &self.attributes[places.from as usize..places.to as usize]
     }
 
-    pub fn add_text(&mut self, text: &str) -> Places {
+    pub fn add_text(&mut self, text: &str) -> ContentRange {
         let from = self.text.len() as u32;
         self.text.push_str(text);
-        Places { from, to: self.text.len() as u32 }
+        ContentRange { from, to: self.text.len() as u32 }
     }
 
-    pub fn add_attributes<'a>(&mut self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
-        self.extended(Places::NONE, attributes)
+    pub fn add_attributes<'a>(&mut self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> ContentRange {
+        self.extended(ContentRange::NONE, attributes)
     }
 
     /// The attributes that stand there, and these.
-    pub fn extended<'a>(&mut self, there: Places, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
+    pub fn extended<'a>(
+        &mut self,
+        there: ContentRange,
+        attributes: impl Iterator<Item = (LocalName, &'a str)>,
+    ) -> ContentRange {
         let from = self.attributes.len() as u32;
         for place in there.from..there.to {
             let Attribute { name, value } = &self.attributes[place as usize];
@@ -414,10 +418,10 @@ impl Contents {
             let value = self.add_text(value);
             self.attributes.push(Attribute { name, value });
         }
-        Places { from, to: self.attributes.len() as u32 }
+        ContentRange { from, to: self.attributes.len() as u32 }
     }
 
-    fn copied(&mut self, kind: &NodeKind, from: &Contents) -> NodeKind {
+    fn copied(&mut self, kind: &NodeKind, from: &ContentArena) -> NodeKind {
         match kind {
             NodeKind::Document => NodeKind::Document,
             NodeKind::Text(text) => NodeKind::Text(self.add_text(from.text(*text))),
@@ -431,34 +435,34 @@ impl Contents {
 
 /// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
 pub fn collapse(text: &str) -> String {
-    let mut out = Collapsed::behind(String::with_capacity(text.len()));
+    let mut out = CollapsedText::after(String::with_capacity(text.len()));
     out.push(text);
     out.text
 }
 
 /// Text put together piece by piece, collapsed as it grows: a word may begin in one piece and end in the next.
 #[derive(Default)]
-pub struct Collapsed {
+pub struct CollapsedText {
     pub text: String,
     /// Where this text begins in `text`.
     from: usize,
-    parted: bool,
+    needs_blank: bool,
 }
 
-impl Collapsed {
+impl CollapsedText {
     /// A new text behind another, without a blank between them.
-    pub fn behind(text: String) -> Collapsed {
+    pub fn after(text: String) -> CollapsedText {
         let from = text.len();
-        Collapsed { text, from, parted: false }
+        CollapsedText { text, from, needs_blank: false }
     }
 
     /// A piece that is collapsed already; `before` and `behind` say where it had blanks.
     pub fn push_collapsed(&mut self, piece: &str, before: bool, behind: bool) {
-        self.parted |= before;
+        self.needs_blank |= before;
         if !piece.is_empty() {
             self.push_word(piece);
         }
-        self.parted |= behind;
+        self.needs_blank |= behind;
     }
 
     pub fn push(&mut self, piece: &str) {
@@ -470,7 +474,7 @@ impl Collapsed {
                 if let Some(start) = word.take() {
                     self.push_word(&piece[start..at]);
                 }
-                self.parted = true;
+                self.needs_blank = true;
             }
         }
         if let Some(start) = word {
@@ -479,15 +483,15 @@ impl Collapsed {
     }
 
     /// What comes next is another word.
-    pub fn part(&mut self) {
-        self.parted = true;
+    pub fn separate(&mut self) {
+        self.needs_blank = true;
     }
 
     fn push_word(&mut self, word: &str) {
-        if self.parted && self.text.len() > self.from {
+        if self.needs_blank && self.text.len() > self.from {
             self.text.push(' ');
         }
-        self.parted = false;
+        self.needs_blank = false;
         self.text.push_str(word);
     }
 }
@@ -506,7 +510,7 @@ mod tests {
             ["", " \n", "a", " a  b ", "<b>a</b> <i></i>", "<b>a</b>b", "a<script>x</script>", "\u{200b}<p>a\u{a0}b"]
         {
             let tree = Tree::parse(&format!("<div>{html}</div>"));
-            assert_eq!(tree.words(tree.root()), tree.text(tree.root()), "{html:?}");
+            assert_eq!(tree.collapsed_text(tree.root()), tree.text(tree.root()), "{html:?}");
         }
     }
 

@@ -5,7 +5,7 @@
 
 /// A path that was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct CssPath {
     pub css: String,
     /// The attribute at its end, if any.
     pub attribute: Option<String>,
@@ -22,7 +22,7 @@ pub struct XPathError {
 }
 
 /// A path that starts with `//` is looked for anywhere, one that starts with `./` or a tag right inside the scope.
-pub fn to_css(xpath: &str) -> Result<Path, XPathError> {
+pub fn to_css(xpath: &str) -> Result<CssPath, XPathError> {
     let error = |part: &str| XPathError { path: xpath.to_owned(), part: part.to_owned() };
     let whole = xpath.trim();
     let mut rest = whole.strip_prefix('.').unwrap_or(whole);
@@ -61,7 +61,7 @@ pub fn to_css(xpath: &str) -> Result<Path, XPathError> {
     if css.is_empty() {
         css.push_str(":scope");
     }
-    Ok(Path { css, attribute })
+    Ok(CssPath { css, attribute })
 }
 
 /// Where the step ends: at a slash outside of brackets and quotation marks.

@@ -59,7 +59,7 @@ pub fn router() -> Router<Arc<Shop>> {
         .route("/hang", get(hang))
         .route("/slow", get(slow))
         .route("/cut", get(cut))
-        .route("/loop", get(|| async { go("/bad/loop") }))
+        .route("/loop", get(|| async { redirect_to("/bad/loop") }))
         .route("/gzip-bomb", get(gzip_bomb))
         .route("/deep", get(large::deep))
         .route("/attributes", get(large::attributes))
@@ -71,7 +71,10 @@ pub fn router() -> Router<Arc<Shop>> {
         )
         .route("/latin1", get(latin1))
         .route("/endless", get(endless))
-        .route("/redirect", get(|Query(query): Query<To>| async move { go(&query.to) }).post(keep_posting))
+        .route(
+            "/redirect",
+            get(|Query(query): Query<TargetQuery>| async move { redirect_to(&query.to) }).post(redirect_post),
+        )
         .route("/form", get(form))
         .route("/pdf", get(Html("%PDF-1.7\n1 0 obj\n")))
 }
@@ -81,11 +84,11 @@ const ARTICLE: &str = "<!DOCTYPE html><html lang=en><title>On kettles</title><ar
     <p>This page has nothing to sell and no list at all.</p></article></html>";
 
 #[derive(Deserialize)]
-struct To {
+struct TargetQuery {
     to: String,
 }
 
-fn go(to: &str) -> Response {
+fn redirect_to(to: &str) -> Response {
     match HeaderValue::from_str(to) {
         Ok(to) => (StatusCode::FOUND, [(header::LOCATION, to)]).into_response(),
         Err(_) => StatusCode::BAD_REQUEST.into_response(),
@@ -93,7 +96,7 @@ fn go(to: &str) -> Response {
 }
 
 /// A log-in form that sends to wherever it is told.
-async fn form(Query(query): Query<To>) -> Html<String> {
+async fn form(Query(query): Query<TargetQuery>) -> Html<String> {
     Html(format!(
         "<!DOCTYPE html><title>Log in</title><form method=\"post\" action=\"{}\"><input name=\"user\">\
          <input type=\"password\" name=\"password\"><button>Log in</button></form>",
@@ -102,8 +105,8 @@ async fn form(Query(query): Query<To>) -> Html<String> {
 }
 
 /// 307: the browser is to send the same form to the other place.
-async fn keep_posting(Query(query): Query<To>) -> Response {
-    let mut response = go(&query.to);
+async fn redirect_post(Query(query): Query<TargetQuery>) -> Response {
+    let mut response = redirect_to(&query.to);
     if response.status() == StatusCode::FOUND {
         *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
     }
@@ -144,11 +147,11 @@ async fn latin1() -> Response {
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct EndlessQuery {
     page: Option<u64>,
 }
 
-async fn endless(Query(query): Query<Page>) -> Html<String> {
+async fn endless(Query(query): Query<EndlessQuery>) -> Html<String> {
     let page = query.page.unwrap_or(1);
     let first = page.saturating_mul(3);
     let items: String = (0..3).map(|n| format!("<li>Thing {}</li>", first.saturating_add(n))).collect();
@@ -161,7 +164,7 @@ async fn endless(Query(query): Query<Page>) -> Html<String> {
 
 /// A deflate stream by hand: one letter, then “the same again, 258 times” in 13 bits, over and over.
 async fn gzip_bomb() -> Response {
-    let mut bits = Bits::default();
+    let mut bits = BitWriter::default();
     bits.push(0b010, 3); // not the last block; fixed Huffman codes
     bits.push_code(0x30 + u32::from(b'x'), 8);
     while bits.bytes.len() < BOMB_BYTES {
@@ -174,13 +177,13 @@ async fn gzip_bomb() -> Response {
 }
 
 #[derive(Default)]
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     filled: u32,
     byte: u8,
 }
 
-impl Bits {
+impl BitWriter {
     fn push(&mut self, value: u32, count: u32) {
         for place in 0..count {
             self.byte |= (((value >> place) & 1) as u8) << self.filled;

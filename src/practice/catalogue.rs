@@ -19,7 +19,7 @@ pub struct Product {
     pub specifications: Vec<(&'static str, String)>,
 }
 
-pub struct Order {
+pub struct ShopOrder {
     pub number: String,
     pub date: String,
     pub customer: String,
@@ -28,7 +28,7 @@ pub struct Order {
 }
 
 /// Six shelves with eight things each: 48 products.
-pub const SHELVES: [(&str, [&str; 8]); 6] = [
+pub const CATEGORIES: [(&str, [&str; 8]); 6] = [
     (
         "Kitchen",
         ["Kettle", "Toaster", "Hand Mixer", "Coffee Grinder", "Bread Knife", "Salad Bowl", "Egg Timer", "Scale"],
@@ -50,7 +50,7 @@ const STATUSES: [&str; 4] = ["Paid", "Shipped", "Delivered", "Cancelled"];
 
 /// All products; `price_calls` says how often the prices have been moved.
 pub fn products(price_calls: u32) -> Vec<Product> {
-    let things = SHELVES.iter().flat_map(|(category, things)| things.iter().map(move |thing| (*category, *thing)));
+    let things = CATEGORIES.iter().flat_map(|(category, things)| things.iter().map(move |thing| (*category, *thing)));
     let mut all: Vec<Product> =
         (1..).zip(things).map(|(id, (category, thing))| product(id, category, thing, price_calls)).collect();
     // The shelves are mixed, so that a page of the list is not one category.
@@ -92,9 +92,9 @@ fn price(id: u32, calls: u32) -> u32 {
     if moved == 0 { first } else { first + first * (1 + mix(id, 100 + moved) % 15) / 100 }
 }
 
-pub fn orders() -> Vec<Order> {
+pub fn orders() -> Vec<ShopOrder> {
     (1..=ORDER_COUNT)
-        .map(|n| Order {
+        .map(|n| ShopOrder {
             number: format!("PR-{}", 10_400 + n * 7),
             date: format!("2026-{:02}-{:02}", 12 - (n - 1) / 3, 1 + mix(n, 20) % 28),
             customer: format!(

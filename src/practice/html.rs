@@ -1,6 +1,6 @@
 //! The frame around every page, and the one way text gets into HTML.
 
-use super::catalogue::{Product, SHELVES, money};
+use super::catalogue::{CATEGORIES, Product, money};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -21,21 +21,21 @@ pub fn escape(text: &str) -> String {
 }
 
 /// What a page needs besides its own content.
-pub struct Frame<'a> {
+pub struct PageFrame<'a> {
     pub title: &'a str,
     pub logged_in: bool,
     pub popular: &'a [Product],
 }
 
 /// Header, menu, side bar and footer around `content`, which is HTML already.
-pub fn page(frame: &Frame<'_>, content: &str) -> String {
+pub fn page(frame: &PageFrame<'_>, content: &str) -> String {
     let title = escape(frame.title);
     let account = if frame.logged_in {
         "<a href=\"/orders\">Orders</a> <a href=\"/logout\">Log out</a>"
     } else {
         "<a href=\"/login\">Log in</a>"
     };
-    let categories: String = SHELVES
+    let categories: String = CATEGORIES
         .iter()
         .map(|(name, _)| format!("<li><a href=\"/products?category={name}\">{name}</a></li>\n"))
         .collect();

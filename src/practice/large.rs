@@ -15,30 +15,30 @@ const MAX_COLUMNS: usize = 100_000;
 const MAX_LEVELS: usize = 200_000;
 const MAX_ATTRIBUTES: usize = 100_000;
 /// Rows that are written at once.
-const AT_ONCE: usize = 500;
+const ROWS_PER_CHUNK: usize = 500;
 /// The list inside of a deep page, and behind a tag with many attributes.
-const SHORT: Size = Size { rows: 30, columns: 4, gaps: false };
+const SHORT_TABLE: TableSize = TableSize { rows: 30, columns: 4, gaps: false };
 
 /// How many rows and columns a table has.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(default)]
-pub struct Size {
+pub struct TableSize {
     rows: usize,
     columns: usize,
     /// Some cells are empty, others in each row.
     gaps: bool,
 }
 
-impl Default for Size {
-    fn default() -> Size {
-        Size { rows: 20_000, columns: 15, gaps: false }
+impl Default for TableSize {
+    fn default() -> TableSize {
+        TableSize { rows: 20_000, columns: 15, gaps: false }
     }
 }
 
-impl Size {
-    fn bounded(self) -> Size {
+impl TableSize {
+    fn bounded(self) -> TableSize {
         let columns = self.columns.clamp(1, MAX_COLUMNS);
-        Size { columns, rows: self.rows.min(MAX_CELLS / columns), ..self }
+        TableSize { columns, rows: self.rows.min(MAX_CELLS / columns), ..self }
     }
 
     /// The cells of a row, counted from 1. No row says the same as another.
@@ -70,20 +70,20 @@ fn cell(row: usize, column: usize) -> String {
 }
 
 /// `/bad/table?rows=20000&columns=15`
-pub async fn table(Query(size): Query<Size>) -> Response {
+pub async fn table(Query(size): Query<TableSize>) -> Response {
     let size = size.bounded();
     let titles: String = (1..=size.columns).map(|column| format!("<th>{}</th>", title(column))).collect();
     let head = format!("<!DOCTYPE html><title>{} rows</title><table>\n<tr>{titles}</tr>\n", size.rows);
-    html_stream(parts(size, head, "</table>\n", move |row| {
+    html_stream(table_chunks(size, head, "</table>\n", move |row| {
         let cells = size.cells(row).map(|cell| format!("<td>{}</td>", cell.unwrap_or_default()));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     }))
 }
 
 /// `/bad/json?rows=100000&columns=3`
-pub async fn json(Query(size): Query<Size>) -> Response {
+pub async fn json(Query(size): Query<TableSize>) -> Response {
     let size = size.bounded();
-    let body = parts(size, "{\"items\":[".to_owned(), "]}", move |row| {
+    let body = table_chunks(size, "{\"items\":[".to_owned(), "]}", move |row| {
         let cells = size.cells(row).enumerate();
         let pair = |(at, cell): (usize, Option<String>)| {
             let value = cell.map_or("null".to_owned(), |cell| format!("\"{cell}\""));
@@ -97,14 +97,14 @@ pub async fn json(Query(size): Query<Size>) -> Response {
     response
 }
 
-fn parts(
-    size: Size,
+fn table_chunks(
+    size: TableSize,
     head: String,
     tail: &'static str,
     write: impl Fn(usize) -> String + Send + 'static,
 ) -> impl futures_util::Stream<Item = Bytes> + Send + 'static {
-    let rows = (0..size.rows).step_by(AT_ONCE).map(move |from| {
-        let to = (from + AT_ONCE).min(size.rows);
+    let rows = (0..size.rows).step_by(ROWS_PER_CHUNK).map(move |from| {
+        let to = (from + ROWS_PER_CHUNK).min(size.rows);
         Bytes::from((from + 1..=to).map(&write).collect::<String>())
     });
     let all =
@@ -113,12 +113,12 @@ fn parts(
 }
 
 #[derive(Deserialize)]
-pub struct Levels {
+pub struct DeepQuery {
     levels: Option<usize>,
 }
 
 /// `/bad/deep`: nothing but depth; `/bad/deep?levels=600`: a short list, so deep inside.
-pub async fn deep(Query(Levels { levels }): Query<Levels>) -> Html<String> {
+pub async fn deep(Query(DeepQuery { levels }): Query<DeepQuery>) -> Html<String> {
     match levels.map(|levels| levels.min(MAX_LEVELS)) {
         None => Html("<div>x".repeat(MAX_LEVELS / 2)),
         Some(levels) => {
@@ -128,20 +128,20 @@ pub async fn deep(Query(Levels { levels }): Query<Levels>) -> Html<String> {
 }
 
 #[derive(Deserialize)]
-pub struct Attributes {
+pub struct AttributesQuery {
     count: usize,
 }
 
 /// `/bad/attributes?count=300`: a tag with so many, and a short list.
-pub async fn attributes(Query(Attributes { count }): Query<Attributes>) -> Response {
+pub async fn attributes(Query(AttributesQuery { count }): Query<AttributesQuery>) -> Response {
     let attributes: String = (0..count.min(MAX_ATTRIBUTES)).map(|n| format!(" data-a{n}=\"{n}\"")).collect();
     Html(format!("<!DOCTYPE html><p{attributes}>Much is said of this.</p>{}", short_table())).into_response()
 }
 
 fn short_table() -> String {
     let row = |row: usize| {
-        let cells = SHORT.cells(row).flatten().map(|cell| format!("<td>{cell}</td>"));
+        let cells = SHORT_TABLE.cells(row).flatten().map(|cell| format!("<td>{cell}</td>"));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
-    format!("<table>{}</table>", (1..=SHORT.rows).map(row).collect::<String>())
+    format!("<table>{}</table>", (1..=SHORT_TABLE.rows).map(row).collect::<String>())
 }

@@ -4,18 +4,18 @@
 //! `/ways/…` leads through the list as other sites do,
 //! `/bad/…` misbehaves in every way that a real site does.
 
+mod scripted;
+mod original;
+mod redesign;
+mod failure_modes;
 mod routes;
 mod pages;
-mod old;
-mod new;
 mod html;
 mod large;
 mod catalogue;
 mod visitors;
-mod moods;
 pub mod ways;
 mod bad;
-mod script;
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use url::Url;
 
 use routes::Shop;
 
-pub use moods::Mood;
+pub use self::failure_modes::FailureMode;
 
 /// Who may log in at the practice site.
 pub const USER: &str = "demo";
@@ -70,13 +70,13 @@ impl Site {
     }
 
     /// From now on the list is shown, or what a bad day shows in its place.
-    pub fn set_mood(&self, mood: Mood) {
-        self.shop.set_mood(mood);
+    pub fn set_failure_mode(&self, mood: FailureMode) {
+        self.shop.set_failure_mode(mood);
     }
 
     /// How many of them were answered with 304: the robot has the page already.
-    pub fn unchanged(&self) -> u64 {
-        self.shop.unchanged()
+    pub fn not_modified_count(&self) -> u64 {
+        self.shop.not_modified_count()
     }
 
     /// How many requests have come in so far.

@@ -3,33 +3,33 @@
 use url::form_urlencoded;
 
 use super::catalogue::{self, ORDERS_PER_PAGE, PRODUCTS_PER_PAGE, Product};
-use super::html::{Frame, escape, page};
-use super::{PASSWORD, USER, bad, new, old, ways};
+use super::html::{PageFrame, escape, page};
+use super::{PASSWORD, USER, bad, original, redesign, ways};
 
 /// How the shop looks to this visitor now.
-pub struct View {
+pub struct ShopView {
     pub redesign: bool,
     pub logged_in: bool,
     pub products: Vec<Product>,
 }
 
 /// Which page of a list this is, and how its other pages are addressed.
-pub struct Stretch {
+pub struct ListPage {
     pub page: usize,
     pub pages: usize,
     path: &'static str,
     /// Parameters that go along: the category or the words searched for.
-    along: Vec<(&'static str, String)>,
+    query: Vec<(&'static str, String)>,
 }
 
-impl Stretch {
-    fn of(count: usize, per_page: usize, page: usize, path: &'static str) -> Stretch {
-        Stretch { page: page.max(1), pages: count.div_ceil(per_page), path, along: Vec::new() }
+impl ListPage {
+    fn new(count: usize, per_page: usize, page: usize, path: &'static str) -> ListPage {
+        ListPage { page: page.max(1), pages: count.div_ceil(per_page), path, query: Vec::new() }
     }
 
     pub fn href(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        for (key, value) in &self.along {
+        for (key, value) in &self.query {
             query.append_pair(key, value);
         }
         if page > 1 {
@@ -40,12 +40,12 @@ impl Stretch {
     }
 
     /// The items of this page.
-    fn cut<T>(&self, items: Vec<T>, per_page: usize) -> Vec<T> {
+    fn items_of_page<T>(&self, items: Vec<T>, per_page: usize) -> Vec<T> {
         items.into_iter().skip((self.page - 1).saturating_mul(per_page)).take(per_page).collect()
     }
 }
 
-pub fn home(view: &View) -> String {
+pub fn home(view: &ShopView) -> String {
     let told = |routes: &[(&str, &str)]| -> String {
         let told = routes.iter().map(|(path, says)| format!("<dt><a href=\"{path}\">{path}</a></dt><dd>{says}</dd>\n"));
         told.collect()
@@ -68,14 +68,14 @@ pub fn home(view: &View) -> String {
     framed(view, "About", &content)
 }
 
-pub fn products(view: &View, category: Option<String>, number: usize) -> String {
+pub fn products(view: &ShopView, category: Option<String>, number: usize) -> String {
     let heading = category.clone().unwrap_or_else(|| "Products".to_owned());
     let keep = |product: &Product| category.as_deref().is_none_or(|it| it.eq_ignore_ascii_case(product.category));
     let along = category.clone().map(|it| ("category", it)).into_iter().collect();
     product_list(view, &heading, keep, "/products", along, number)
 }
 
-pub fn search(view: &View, words: &str, number: usize) -> String {
+pub fn search(view: &ShopView, words: &str, number: usize) -> String {
     let wanted = words.trim().to_lowercase();
     let keep = |product: &Product| {
         !wanted.is_empty() && format!("{} {}", product.name, product.category).to_lowercase().contains(&wanted)
@@ -85,7 +85,7 @@ pub fn search(view: &View, words: &str, number: usize) -> String {
 }
 
 fn product_list(
-    view: &View,
+    view: &ShopView,
     heading: &str,
     keep: impl Fn(&Product) -> bool,
     path: &'static str,
@@ -93,36 +93,36 @@ fn product_list(
     number: usize,
 ) -> String {
     let found: Vec<Product> = view.products.iter().filter(|product| keep(product)).cloned().collect();
-    let mut stretch = Stretch::of(found.len(), PRODUCTS_PER_PAGE, number, path);
-    stretch.along = along;
+    let mut stretch = ListPage::new(found.len(), PRODUCTS_PER_PAGE, number, path);
+    stretch.query = along;
     let count = found.len();
-    let shown = stretch.cut(found, PRODUCTS_PER_PAGE);
+    let shown = stretch.items_of_page(found, PRODUCTS_PER_PAGE);
     let list = if shown.is_empty() {
         "<p class=\"nothing\">Nothing found. Try another word, or browse the <a href=\"/products\">whole list</a>.</p>"
             .to_owned()
     } else if view.redesign {
-        new::products(&shown, &stretch)
+        redesign::products(&shown, &stretch)
     } else {
-        old::products(&shown, &stretch)
+        original::products(&shown, &stretch)
     };
     framed(view, heading, &format!("<h1>{}</h1>\n<p class=\"soft\">{count} products</p>\n{list}", escape(heading)))
 }
 
-pub fn product(view: &View, id: u32) -> Option<String> {
+pub fn product(view: &ShopView, id: u32) -> Option<String> {
     let product = view.products.iter().find(|product| product.id == id)?;
-    let body = if view.redesign { new::product(product) } else { old::product(product) };
+    let body = if view.redesign { redesign::product(product) } else { original::product(product) };
     Some(framed(view, &product.name, &format!("<h1>{}</h1>\n{body}", escape(&product.name))))
 }
 
-pub fn orders(view: &View, number: usize) -> String {
+pub fn orders(view: &ShopView, number: usize) -> String {
     let all = catalogue::orders();
-    let stretch = Stretch::of(all.len(), ORDERS_PER_PAGE, number, "/orders");
-    let shown = stretch.cut(all, ORDERS_PER_PAGE);
-    let list = if view.redesign { new::orders(&shown, &stretch) } else { old::orders(&shown, &stretch) };
+    let stretch = ListPage::new(all.len(), ORDERS_PER_PAGE, number, "/orders");
+    let shown = stretch.items_of_page(all, ORDERS_PER_PAGE);
+    let list = if view.redesign { redesign::orders(&shown, &stretch) } else { original::orders(&shown, &stretch) };
     framed(view, "Orders", &format!("<h1>Orders</h1>\n<p>Welcome back, {USER}.</p>\n{list}"))
 }
 
-pub fn login(view: &View, csrf: &str, error: Option<&str>) -> String {
+pub fn login(view: &ShopView, csrf: &str, error: Option<&str>) -> String {
     let error =
         error.map(|error| format!("<p class=\"error\" role=\"alert\">{}</p>\n", escape(error))).unwrap_or_default();
     let content = format!(
@@ -137,7 +137,7 @@ pub fn login(view: &View, csrf: &str, error: Option<&str>) -> String {
     framed(view, "Log in", &content)
 }
 
-pub fn switches(view: &View, price_calls: u32) -> String {
+pub fn switches(view: &ShopView, price_calls: u32) -> String {
     let (state, verb) = if view.redesign { ("new", "Go back to the old design") } else { ("old", "Redesign the site") };
     let content = format!(
         "<h1>Switches</h1>\n<p>The site wears its {state} design. Prices have been moved {price_calls} times.</p>\n\
@@ -147,12 +147,12 @@ pub fn switches(view: &View, price_calls: u32) -> String {
     framed(view, "Switches", &content)
 }
 
-pub fn not_found(view: &View) -> String {
+pub fn not_found(view: &ShopView) -> String {
     framed(view, "Not found", "<h1>Not found</h1>\n<p>There is no such page here.</p>")
 }
 
 /// A picture in a few lines: the product's first letters on its own colour.
-pub fn image(view: &View, id: u32) -> Option<String> {
+pub fn image(view: &ShopView, id: u32) -> Option<String> {
     let product = view.products.iter().find(|product| product.id == id)?;
     let letters: String = product.name.split(' ').filter_map(|word| word.chars().next()).take(2).collect();
     let hue = id * 47 % 360;
@@ -163,7 +163,7 @@ pub fn image(view: &View, id: u32) -> Option<String> {
     ))
 }
 
-pub fn framed(view: &View, title: &str, content: &str) -> String {
+pub fn framed(view: &ShopView, title: &str, content: &str) -> String {
     let popular = &view.products[..view.products.len().min(4)];
-    page(&Frame { title, logged_in: view.logged_in, popular }, content)
+    page(&PageFrame { title, logged_in: view.logged_in, popular }, content)
 }

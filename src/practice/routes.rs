@@ -12,19 +12,19 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 
-use super::moods::Mood;
-use super::pages::{self, View};
-use super::visitors::{Club, Visitor, Visitors};
-use super::{PASSWORD, USER, bad, catalogue, script, ways};
+use super::failure_modes::FailureMode;
+use super::pages::{self, ShopView};
+use super::visitors::{Club, ShopVisitor, Visitors};
+use super::{PASSWORD, USER, bad, catalogue, scripted, ways};
 
 /// Everything about the shop that can change.
 #[derive(Default)]
 pub struct Shop {
     redesign: AtomicBool,
-    mood: Mutex<Mood>,
+    failure_mode: Mutex<FailureMode>,
     price_calls: AtomicU32,
     requests: AtomicU64,
-    unchanged: AtomicU64,
+    not_modified: AtomicU64,
     visitors: Visitors,
     pub club: Club,
 }
@@ -34,12 +34,12 @@ impl Shop {
         self.redesign.store(on, Ordering::SeqCst);
     }
 
-    pub fn set_mood(&self, mood: Mood) {
-        *self.mood.lock().expect("nobody panics with it") = mood;
+    pub fn set_failure_mode(&self, mood: FailureMode) {
+        *self.failure_mode.lock().expect("nobody panics with it") = mood;
     }
 
-    fn mood(&self) -> Mood {
-        *self.mood.lock().expect("nobody panics with it")
+    fn failure_mode(&self) -> FailureMode {
+        *self.failure_mode.lock().expect("nobody panics with it")
     }
 
     pub fn requests(&self) -> u64 {
@@ -47,20 +47,20 @@ impl Shop {
     }
 
     /// How many of them were answered with “you have it already”.
-    pub fn unchanged(&self) -> u64 {
-        self.unchanged.load(Ordering::SeqCst)
+    pub fn not_modified_count(&self) -> u64 {
+        self.not_modified.load(Ordering::SeqCst)
     }
 
-    pub fn view(&self, headers: &HeaderMap) -> View {
-        View {
+    pub fn view(&self, headers: &HeaderMap) -> ShopView {
+        ShopView {
             redesign: self.redesign.load(Ordering::SeqCst),
-            logged_in: self.visitors.known(headers).is_some_and(|visitor| visitor.logged_in),
+            logged_in: self.visitors.find(headers).is_some_and(|visitor| visitor.logged_in),
             products: catalogue::products(self.price_calls.load(Ordering::SeqCst)),
         }
     }
 }
 
-type Here = State<Arc<Shop>>;
+type ShopState = State<Arc<Shop>>;
 
 pub fn router(shop: Arc<Shop>) -> Router {
     Router::new()
@@ -78,10 +78,10 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .route("/switch/redesign", post(switch_redesign))
         .route("/switch/prices", post(switch_prices))
         .nest("/ways", ways::router())
-        .nest("/js", script::router())
+        .nest("/js", scripted::router())
         .nest("/bad", bad::router())
         .fallback(not_found)
-        .layer(middleware::from_fn_with_state(Arc::clone(&shop), count))
+        .layer(middleware::from_fn_with_state(Arc::clone(&shop), count_request))
         .with_state(shop)
 }
 
@@ -92,12 +92,12 @@ async fn staff() -> Html<&'static str> {
     Html("<!DOCTYPE html><title>Staff</title><h1>For staff only</h1>")
 }
 
-async fn count(State(shop): Here, request: Request, next: Next) -> Response {
+async fn count_request(State(shop): ShopState, request: Request, next: Next) -> Response {
     shop.requests.fetch_add(1, Ordering::SeqCst);
     next.run(request).await
 }
 
-async fn home(State(shop): Here, headers: HeaderMap) -> Html<String> {
+async fn home(State(shop): ShopState, headers: HeaderMap) -> Html<String> {
     Html(pages::home(&shop.view(&headers)))
 }
 
@@ -109,20 +109,20 @@ struct ListQuery {
     page: Option<usize>,
 }
 
-async fn products(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
+async fn products(State(shop): ShopState, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
     let view = shop.view(&headers);
     let page = pages::products(&view, query.category, query.page.unwrap_or(1));
-    shop.mood().instead(&view, &page).unwrap_or_else(|| unless_known(&shop, &headers, page))
+    shop.failure_mode().replacement_page(&view, &page).unwrap_or_else(|| respond_conditionally(&shop, &headers, page))
 }
 
 /// The page with its tag, or only the word that it is still the same.
-fn unless_known(shop: &Shop, headers: &HeaderMap, page: String) -> Response {
+fn respond_conditionally(shop: &Shop, headers: &HeaderMap, page: String) -> Response {
     let mut hasher = DefaultHasher::new();
     page.hash(&mut hasher);
     let tag = format!("\"{:016x}\"", hasher.finish());
     let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|it| it.as_bytes() == tag.as_bytes());
     let answer = if is_known {
-        shop.unchanged.fetch_add(1, Ordering::SeqCst);
+        shop.not_modified.fetch_add(1, Ordering::SeqCst);
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         Html(page).into_response()
@@ -130,18 +130,18 @@ fn unless_known(shop: &Shop, headers: &HeaderMap, page: String) -> Response {
     ([(header::ETAG, tag)], answer).into_response()
 }
 
-async fn search(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {
+async fn search(State(shop): ShopState, headers: HeaderMap, Query(query): Query<ListQuery>) -> Html<String> {
     Html(pages::search(&shop.view(&headers), &query.q, query.page.unwrap_or(1)))
 }
 
-async fn product(state: Here, headers: HeaderMap, Path(id): Path<u32>) -> Response {
+async fn product(state: ShopState, headers: HeaderMap, Path(id): Path<u32>) -> Response {
     match pages::product(&state.view(&headers), id) {
         Some(page) => Html(page).into_response(),
         None => not_found(state, headers).await,
     }
 }
 
-async fn image(state: Here, headers: HeaderMap, Path(file): Path<String>) -> Response {
+async fn image(state: ShopState, headers: HeaderMap, Path(file): Path<String>) -> Response {
     let id = file.strip_suffix(".svg").and_then(|id| id.parse().ok());
     match id.and_then(|id| pages::image(&state.view(&headers), id)) {
         Some(svg) => ([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response(),
@@ -149,8 +149,8 @@ async fn image(state: Here, headers: HeaderMap, Path(file): Path<String>) -> Res
     }
 }
 
-async fn login_form(State(shop): Here, headers: HeaderMap) -> Response {
-    let visitor = shop.visitors.known_or_new(&headers);
+async fn login_form(State(shop): ShopState, headers: HeaderMap) -> Response {
+    let visitor = shop.visitors.find_or_create(&headers);
     let page = Html(pages::login(&shop.view(&headers), &visitor.csrf, None));
     with_cookie(page.into_response(), &visitor)
 }
@@ -165,8 +165,8 @@ struct LoginForm {
     csrf_token: String,
 }
 
-async fn login(State(shop): Here, headers: HeaderMap, Form(form): Form<LoginForm>) -> Response {
-    let visitor = shop.visitors.known_or_new(&headers);
+async fn login(State(shop): ShopState, headers: HeaderMap, Form(form): Form<LoginForm>) -> Response {
+    let visitor = shop.visitors.find_or_create(&headers);
     let complaint = if form.csrf_token != visitor.csrf {
         "This form is out of date. Please try again."
     } else if form.user != USER || form.password != PASSWORD {
@@ -180,14 +180,14 @@ async fn login(State(shop): Here, headers: HeaderMap, Form(form): Form<LoginForm
     with_cookie(page.into_response(), &visitor)
 }
 
-async fn logout(State(shop): Here, headers: HeaderMap) -> Redirect {
-    if let Some(visitor) = shop.visitors.known(&headers) {
+async fn logout(State(shop): ShopState, headers: HeaderMap) -> Redirect {
+    if let Some(visitor) = shop.visitors.find(&headers) {
         shop.visitors.log_out(&visitor);
     }
     Redirect::to("/login")
 }
 
-async fn orders(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
+async fn orders(State(shop): ShopState, headers: HeaderMap, Query(query): Query<ListQuery>) -> Response {
     let view = shop.view(&headers);
     if view.logged_in {
         Html(pages::orders(&view, query.page.unwrap_or(1))).into_response()
@@ -196,25 +196,25 @@ async fn orders(State(shop): Here, headers: HeaderMap, Query(query): Query<ListQ
     }
 }
 
-async fn switches(State(shop): Here, headers: HeaderMap) -> Html<String> {
+async fn switches(State(shop): ShopState, headers: HeaderMap) -> Html<String> {
     Html(pages::switches(&shop.view(&headers), shop.price_calls.load(Ordering::SeqCst)))
 }
 
-async fn switch_redesign(State(shop): Here) -> Redirect {
+async fn switch_redesign(State(shop): ShopState) -> Redirect {
     shop.redesign.fetch_xor(true, Ordering::SeqCst);
     Redirect::to("/switch")
 }
 
-async fn switch_prices(State(shop): Here) -> Redirect {
+async fn switch_prices(State(shop): ShopState) -> Redirect {
     shop.price_calls.fetch_add(1, Ordering::SeqCst);
     Redirect::to("/switch")
 }
 
-async fn not_found(State(shop): Here, headers: HeaderMap) -> Response {
+async fn not_found(State(shop): ShopState, headers: HeaderMap) -> Response {
     (StatusCode::NOT_FOUND, Html(pages::not_found(&shop.view(&headers)))).into_response()
 }
 
-fn with_cookie(mut response: Response, visitor: &Visitor) -> Response {
+fn with_cookie(mut response: Response, visitor: &ShopVisitor) -> Response {
     response.headers_mut().insert(header::SET_COOKIE, visitor.set_cookie());
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

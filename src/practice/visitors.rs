@@ -12,46 +12,46 @@ const CLUB_COOKIE: &str = "practice_club";
 const MAX_VISITORS: usize = 1_000;
 
 #[derive(Clone)]
-pub struct Visitor {
+pub struct ShopVisitor {
     pub id: String,
     pub csrf: String,
     pub logged_in: bool,
 }
 
 #[derive(Default)]
-pub struct Visitors(Mutex<Book>);
+pub struct Visitors(Mutex<VisitorTable>);
 
 #[derive(Default)]
-struct Book {
-    by_id: HashMap<String, Visitor>,
+struct VisitorTable {
+    by_id: HashMap<String, ShopVisitor>,
     oldest_first: VecDeque<String>,
 }
 
 impl Visitors {
     /// The visitor that the request's cookie names.
-    pub fn known(&self, headers: &HeaderMap) -> Option<Visitor> {
+    pub fn find(&self, headers: &HeaderMap) -> Option<ShopVisitor> {
         let id = cookie(headers, COOKIE)?;
-        self.book().by_id.get(id).cloned()
+        self.table().by_id.get(id).cloned()
     }
 
-    pub fn known_or_new(&self, headers: &HeaderMap) -> Visitor {
-        self.known(headers).unwrap_or_else(|| self.enter(false))
+    pub fn find_or_create(&self, headers: &HeaderMap) -> ShopVisitor {
+        self.find(headers).unwrap_or_else(|| self.create(false))
     }
 
     /// A session of its own for who has just logged in: the id from before the log-in is worth nothing any more.
-    pub fn log_in(&self, old: &Visitor) -> Visitor {
+    pub fn log_in(&self, old: &ShopVisitor) -> ShopVisitor {
         self.log_out(old);
-        self.enter(true)
+        self.create(true)
     }
 
-    pub fn log_out(&self, visitor: &Visitor) {
-        self.book().by_id.remove(&visitor.id);
+    pub fn log_out(&self, visitor: &ShopVisitor) {
+        self.table().by_id.remove(&visitor.id);
     }
 
-    fn enter(&self, logged_in: bool) -> Visitor {
+    fn create(&self, logged_in: bool) -> ShopVisitor {
         let token = || Uuid::now_v7().simple().to_string();
-        let visitor = Visitor { id: token(), csrf: token(), logged_in };
-        let mut book = self.book();
+        let visitor = ShopVisitor { id: token(), csrf: token(), logged_in };
+        let mut book = self.table();
         if book.oldest_first.len() >= MAX_VISITORS
             && let Some(oldest) = book.oldest_first.pop_front()
         {
@@ -62,7 +62,7 @@ impl Visitors {
         visitor
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
+    fn table(&self) -> MutexGuard<'_, VisitorTable> {
         // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +96,7 @@ impl Club {
     }
 }
 
-impl Visitor {
+impl ShopVisitor {
     pub fn set_cookie(&self) -> HeaderValue {
         let text = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.id);
         HeaderValue::from_str(&text).expect("the id is hexadecimal")

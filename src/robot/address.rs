@@ -29,7 +29,7 @@ pub fn origin(url: &Url) -> Cow<'_, str> {
 }
 
 /// An address as people may see it: no user, no password, no place within the page.
-pub fn shown(url: &Url) -> String {
+pub fn display_url(url: &Url) -> String {
     if !has_password(url) && url.fragment().is_none() {
         return url.as_str().to_owned();
     }
@@ -51,7 +51,7 @@ mod tests {
             ("http://u:p@a.test/#z", "http://a.test/"),
             ("http://:p@a.test/", "http://a.test/"),
         ] {
-            assert_eq!(shown(&Url::parse(address).expect("a URL")), is_shown);
+            assert_eq!(display_url(&Url::parse(address).expect("a URL")), is_shown);
         }
     }
 

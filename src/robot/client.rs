@@ -22,26 +22,36 @@ use rustls::ClientConfig;
 use tower_http::decompression::Decompression;
 use tower_service::Service;
 
-use super::door::Door;
-use super::proxy::{Auth, Proxy};
-use crate::model::Missed;
+use super::connector::Connector;
+use super::proxy::{ProxyAuth, UpstreamProxy};
+use crate::model::ConnectError;
 
 pub type AnyError = Box<dyn StdError + Send + Sync>;
 
 /// What the certificates of this machine's authorities are read for, once it is needed.
-pub type Trust = Arc<dyn Fn() -> Result<ClientConfig, rustls::Error> + Send + Sync>;
+pub type TlsConfigLoader = Arc<dyn Fn() -> Result<ClientConfig, rustls::Error> + Send + Sync>;
 
 pub struct Client {
-    service: Decompression<legacy::Client<Lines, Body>>,
+    service: Decompression<legacy::Client<ClientConnector, Body>>,
     /// A proxy for plain http reads the request itself, and its own password from it.
     proxy_auth: Option<HeaderValue>,
 }
 
 impl Client {
-    pub fn new(door: Arc<dyn Door>, patience: Duration, proxy: Option<Proxy>, trust: Trust) -> Client {
-        let plain = Plain { door, patience };
-        let proxy_auth = proxy.as_ref().filter(|it| !it.is_socks()).and_then(|it| it.auth.as_ref().map(Auth::header));
-        let lines = Lines { plain, proxy: proxy.map(Arc::new), tls: Arc::new(Tls { trust, config: OnceLock::new() }) };
+    pub fn new(
+        door: Arc<dyn Connector>,
+        patience: Duration,
+        proxy: Option<UpstreamProxy>,
+        trust: TlsConfigLoader,
+    ) -> Client {
+        let plain = PlainConnector { connector: door, timeout: patience };
+        let proxy_auth =
+            proxy.as_ref().filter(|it| !it.is_socks()).and_then(|it| it.auth.as_ref().map(ProxyAuth::header));
+        let lines = ClientConnector {
+            plain,
+            proxy: proxy.map(Arc::new),
+            tls: Arc::new(LazyTlsConfig { load: trust, config: OnceLock::new() }),
+        };
         let client = legacy::Client::builder(TokioExecutor::new()).build(lines);
         Client { service: Decompression::new(client), proxy_auth }
     }
@@ -64,90 +74,98 @@ impl Client {
 }
 
 /// The certificates that this machine trusts.
-pub fn of_this_machine() -> Result<ClientConfig, rustls::Error> {
+pub fn system_tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(&provider))?;
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(versions.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
-struct Tls {
-    trust: Trust,
+struct LazyTlsConfig {
+    load: TlsConfigLoader,
     config: OnceLock<Result<ClientConfig, rustls::Error>>,
 }
 
 /// Opens a connection for an address: through the proxy if there is one, within TLS if the address wants it.
 #[derive(Clone)]
-struct Lines {
-    plain: Plain,
-    proxy: Option<Arc<Proxy>>,
-    tls: Arc<Tls>,
+struct ClientConnector {
+    plain: PlainConnector,
+    proxy: Option<Arc<UpstreamProxy>>,
+    tls: Arc<LazyTlsConfig>,
 }
 
-impl Lines {
-    async fn line(self, uri: Uri) -> Result<Line, AnyError> {
+impl ClientConnector {
+    async fn connect(self, uri: Uri) -> Result<ClientStream, AnyError> {
         let is_safe = uri.scheme_str() == Some("https");
         let Some(proxy) = self.proxy.clone() else {
-            return if is_safe { self.within_tls(self.plain.clone(), uri).await } else { self.plain.line(&uri).await };
+            return if is_safe {
+                self.within_tls(self.plain.clone(), uri).await
+            } else {
+                self.plain.connect(&uri).await
+            };
         };
         if proxy.is_socks() {
             let socks = proxy.socks(self.plain.clone());
-            return if is_safe { self.within_tls(socks, uri).await } else { Ok(Line::of(open(socks, uri).await?)) };
+            return if is_safe {
+                self.within_tls(socks, uri).await
+            } else {
+                Ok(ClientStream::of(call_service(socks, uri).await?))
+            };
         }
-        let to_proxy = Lines { proxy: None, ..self.clone() };
+        let to_proxy = ClientConnector { proxy: None, ..self.clone() };
         if is_safe {
             return self.within_tls(proxy.tunnel(to_proxy), uri).await;
         }
-        Ok(Line { proxied: true, ..Box::pin(to_proxy.line(proxy.uri.clone())).await? })
+        Ok(ClientStream { proxied: true, ..Box::pin(to_proxy.connect(proxy.uri.clone())).await? })
     }
 
-    async fn within_tls<S>(&self, inner: S, uri: Uri) -> Result<Line, AnyError>
+    async fn within_tls<S>(&self, inner: S, uri: Uri) -> Result<ClientStream, AnyError>
     where
         S: Service<Uri> + Send,
         S::Response: Read + Write + Connection + Unpin + Send + 'static,
         S::Future: Send + 'static,
         S::Error: Into<AnyError>,
     {
-        let config = self.tls.config.get_or_init(|| (self.tls.trust)()).clone()?;
+        let config = self.tls.config.get_or_init(|| (self.tls.load)()).clone()?;
         let safe = HttpsConnectorBuilder::new().with_tls_config(config).https_only().enable_all_versions();
-        Ok(Line::of(open(safe.wrap_connector(inner), uri).await?))
+        Ok(ClientStream::of(call_service(safe.wrap_connector(inner), uri).await?))
     }
 }
 
-impl Service<Uri> for Lines {
-    type Response = Line;
+impl Service<Uri> for ClientConnector {
+    type Response = ClientStream;
     type Error = AnyError;
-    type Future = Pin<Box<dyn Future<Output = Result<Line, AnyError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<ClientStream, AnyError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), AnyError>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        Box::pin(self.clone().line(uri))
+        Box::pin(self.clone().connect(uri))
     }
 }
 
 /// Connections as the door gives them.
 #[derive(Clone)]
-pub struct Plain {
-    door: Arc<dyn Door>,
-    patience: Duration,
+pub struct PlainConnector {
+    connector: Arc<dyn Connector>,
+    timeout: Duration,
 }
 
-impl Plain {
-    async fn line(self, uri: &Uri) -> Result<Line, AnyError> {
-        let host = uri.host().ok_or(Missed::Name("the address has no host".to_owned()))?;
+impl PlainConnector {
+    async fn connect(self, uri: &Uri) -> Result<ClientStream, AnyError> {
+        let host = uri.host().ok_or(ConnectError::Name("the address has no host".to_owned()))?;
         let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-        let stream = self.door.open(host, port, self.patience).await?;
-        Ok(Line::of(TokioIo::new(stream)))
+        let stream = self.connector.open(host, port, self.timeout).await?;
+        Ok(ClientStream::of(TokioIo::new(stream)))
     }
 }
 
-impl Service<Uri> for Plain {
-    type Response = Line;
+impl Service<Uri> for PlainConnector {
+    type Response = ClientStream;
     type Error = AnyError;
-    type Future = Pin<Box<dyn Future<Output = Result<Line, AnyError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<ClientStream, AnyError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), AnyError>> {
         Poll::Ready(Ok(()))
@@ -155,11 +173,11 @@ impl Service<Uri> for Plain {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let plain = self.clone();
-        Box::pin(async move { plain.line(&uri).await })
+        Box::pin(async move { plain.connect(&uri).await })
     }
 }
 
-async fn open<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, AnyError>
+async fn call_service<S: Service<Uri>>(mut service: S, uri: Uri) -> Result<S::Response, AnyError>
 where
     S::Error: Into<AnyError>,
 {
@@ -167,30 +185,30 @@ where
     service.call(uri).await.map_err(Into::into)
 }
 
-trait Stream: Read + Write + Connection + Send {}
+trait ByteStream: Read + Write + Connection + Send {}
 
-impl<T: Read + Write + Connection + Send> Stream for T {}
+impl<T: Read + Write + Connection + Send> ByteStream for T {}
 
 /// A connection, whatever it is made of.
-pub struct Line {
-    stream: Pin<Box<dyn Stream>>,
+pub struct ClientStream {
+    stream: Pin<Box<dyn ByteStream>>,
     /// Whoever is at the other end of plain http is a proxy, and wants whole addresses.
     proxied: bool,
 }
 
-impl Line {
-    fn of(stream: impl Stream + 'static) -> Line {
-        Line { stream: Box::pin(stream), proxied: false }
+impl ClientStream {
+    fn of(stream: impl ByteStream + 'static) -> ClientStream {
+        ClientStream { stream: Box::pin(stream), proxied: false }
     }
 }
 
-impl Connection for Line {
+impl Connection for ClientStream {
     fn connected(&self) -> Connected {
         self.stream.connected().proxy(self.proxied)
     }
 }
 
-impl Read for Line {
+impl Read for ClientStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -200,7 +218,7 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for ClientStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.stream.as_mut().poll_write(context, bytes)
     }

@@ -3,17 +3,17 @@
 use cookie_store::{CookieDomain, CookieStore};
 use url::Url;
 
-/// More than browsers need and too few to fill a disk (safety.md input 20).
+/// More than browsers need and too few to fill a disk (docs/design/safety.md 6.20).
 const MAX_PER_DOMAIN: usize = 50;
-const MAX_BYTES: usize = 4096;
+const MAX_COOKIE_BYTES: usize = 4096;
 
 #[derive(Clone, Default)]
-pub struct Jar(CookieStore);
+pub struct CookieJar(CookieStore);
 
-impl Jar {
+impl CookieJar {
     /// Cookies as [`Jar::to_json`] wrote them. Anything else is an empty jar: a lost log-in mends itself.
-    pub fn from_json(json: Option<&str>) -> Jar {
-        json.and_then(|json| cookie_store::serde::json::load(json.as_bytes()).ok()).map(Jar).unwrap_or_default()
+    pub fn from_json(json: Option<&str>) -> CookieJar {
+        json.and_then(|json| cookie_store::serde::json::load(json.as_bytes()).ok()).map(CookieJar).unwrap_or_default()
     }
 
     /// `None` when there is nothing to keep.
@@ -23,8 +23,8 @@ impl Jar {
     }
 
     /// Takes a `Set-Cookie` header that came from `url`, or leaves it.
-    pub fn take(&mut self, header: &str, url: &Url) {
-        if header.len() > MAX_BYTES {
+    pub fn store(&mut self, header: &str, url: &Url) {
+        if header.len() > MAX_COOKIE_BYTES {
             return;
         }
         let Ok(cookie) = cookie_store::Cookie::parse(header.to_owned(), url) else { return };
@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn session_cookies_are_kept_from_run_to_run() {
-        let mut jar = Jar::default();
-        jar.take("sid=1; Path=/; HttpOnly", &url("https://shop.test/login"));
-        let again = Jar::from_json(jar.to_json().as_deref());
+        let mut jar = CookieJar::default();
+        jar.store("sid=1; Path=/; HttpOnly", &url("https://shop.test/login"));
+        let again = CookieJar::from_json(jar.to_json().as_deref());
         assert_eq!(again.header(&url("https://shop.test/orders")).as_deref(), Some("sid=1"));
         assert_eq!(again.header(&url("https://other.test/")), None);
-        assert_eq!(Jar::from_json(Some("not json")).to_json(), None);
+        assert_eq!(CookieJar::from_json(Some("not json")).to_json(), None);
     }
 
     #[test]
@@ -98,24 +98,24 @@ mod tests {
             ("a=1; Domain=.example.org", "https://www.example.org/", true),
             ("a=1", "http://127.0.0.1:8643/", true),
         ] {
-            let mut jar = Jar::default();
-            jar.take(header, &url(from));
+            let mut jar = CookieJar::default();
+            jar.store(header, &url(from));
             assert_eq!(jar.header(&url(from)).is_some(), taken, "{header} from {from}");
         }
     }
 
     #[test]
     fn input_20_ten_thousand_cookies_are_fifty_and_a_large_one_is_none() {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         let from = url("https://shop.test/");
         for n in 0..10_000 {
-            jar.take(&format!("c{n}={n}"), &from);
+            jar.store(&format!("c{n}={n}"), &from);
         }
-        jar.take(&format!("big={}", "x".repeat(70_000)), &from);
+        jar.store(&format!("big={}", "x".repeat(70_000)), &from);
         let header = jar.header(&from).expect("some were kept");
         assert_eq!(header.split("; ").count(), MAX_PER_DOMAIN);
         assert!(!header.contains("big"));
-        jar.take("c1=new", &from);
+        jar.store("c1=new", &from);
         assert!(jar.header(&from).is_some_and(|header| header.contains("c1=new")), "a known one is still updated");
     }
 }

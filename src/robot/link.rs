@@ -24,14 +24,14 @@ pub fn resolve(base: &Url, href: &str) -> Option<Url> {
 
 /// What a step says about the link it wants.
 #[derive(Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct LinkQuery<'a> {
     pub css: Option<&'a Selector>,
     pub text: Option<&'a str>,
     pub rel: Option<&'a str>,
 }
 
 /// The first link that fits all that is wanted.
-pub fn find(tree: &Tree, url: &Url, wanted: Wanted<'_>) -> Option<Url> {
+pub fn find(tree: &Tree, url: &Url, wanted: LinkQuery<'_>) -> Option<Url> {
     let base = base(tree, url);
     let chosen: Option<Vec<NodeId>> =
         wanted.css.map(|css| css.all(tree, tree.root()).into_iter().filter_map(|node| link_at(tree, node)).collect());
@@ -45,7 +45,7 @@ pub fn find(tree: &Tree, url: &Url, wanted: Wanted<'_>) -> Option<Url> {
 }
 
 /// Elements that are no links and can be pressed all the same, and fit what is wanted: buttons, and links that a script follows.
-pub fn presses(tree: &Tree, wanted: Wanted<'_>) -> Vec<NodeId> {
+pub fn pressable(tree: &Tree, wanted: LinkQuery<'_>) -> Vec<NodeId> {
     let is_pressed = |&node: &NodeId| match tree.tag(node) {
         "button" | "a" => true,
         "input" => matches!(tree.attribute(node, "type"), Some("submit" | "image" | "button")),
@@ -68,12 +68,12 @@ pub fn presses(tree: &Tree, wanted: Wanted<'_>) -> Vec<NodeId> {
 }
 
 /// What a click in a browser would be meant for: whatever the selector names, or a button or link with that text.
-pub fn clickable(tree: &Tree, wanted: Wanted<'_>) -> Option<NodeId> {
+pub fn clickable(tree: &Tree, wanted: LinkQuery<'_>) -> Option<NodeId> {
     let fits = |&node: &NodeId| has_text(tree, node, wanted.text) && has_rel(tree, node, wanted.rel);
     match wanted.css {
         Some(css) => css.all(tree, tree.root()).into_iter().find(fits),
         None => {
-            let pressed = presses(tree, wanted).into_iter().next();
+            let pressed = pressable(tree, wanted).into_iter().next();
             // Anything may listen to clicks: the innermost element with the text.
             let inside = |&node: &NodeId| tree.children(node).filter(|&it| tree.element(it).is_some()).find(fits);
             let any = || std::iter::successors(inside(&tree.root()), inside).last();
@@ -109,7 +109,7 @@ pub fn is_link(tree: &Tree, node: NodeId) -> bool {
 
 /// What a person would call the link: its text, or else what its picture or its attributes say.
 pub fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
-    let text = tree.words(node);
+    let text = tree.collapsed_text(node);
     if !text.is_empty() {
         return text;
     }
@@ -141,7 +141,7 @@ mod tests {
         let url = Url::parse("http://shop.test/a/b").expect("a URL");
         let found = |css: Option<&str>, text, rel| {
             let css = css.map(|css| Selector::parse(css).expect("a selector of the test"));
-            find(&tree, &url, Wanted { css: css.as_ref(), text, rel }).map(String::from)
+            find(&tree, &url, LinkQuery { css: css.as_ref(), text, rel }).map(String::from)
         };
         assert_eq!(found(None, Some("orders"), None).as_deref(), Some("http://shop.test/shop/orders"));
         assert_eq!(found(None, Some("the top"), None).as_deref(), Some("http://shop.test/shop/top"));

@@ -10,6 +10,13 @@
 // A walk ends in at most one `Trouble`: its size costs nothing, and callers get it without a box.
 #![allow(clippy::result_large_err)]
 
+mod error;
+mod request_trace;
+mod webhook;
+mod run_host;
+mod connector;
+mod connection_error;
+mod redact;
 mod walker;
 mod stepper;
 mod steps;
@@ -22,20 +29,13 @@ pub mod link;
 pub mod pager;
 mod session;
 mod address;
-mod door;
 mod client;
-mod connection;
-mod sent;
 mod browser;
 mod redirect;
 mod proxy;
-mod post;
-mod home;
 mod manners;
 mod cookies;
-mod blank;
 mod tokens;
-mod trouble;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -44,29 +44,29 @@ use chrono::Utc;
 use url::Url;
 
 use crate::guard::Guard;
-use crate::model::script::Ask;
+use crate::model::script::RequestStep;
 use crate::model::task::Engine;
-use crate::model::{Page, Script, Step, Task, TraceLine};
+use crate::model::{Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
-pub use blank::Blanks;
-pub use browser::{Seat, chromium};
+pub use self::connection_error::root_cause;
+pub use self::connector::{ConnectFuture, Connector};
+pub use self::error::WalkError;
+pub use self::redact::Redactor;
+pub use self::run_host::{HostFuture, RunHost, StandaloneHost};
+pub use self::webhook::{WebhookRequest, WebhookResponse, send_webhook};
+pub use browser::{BrowserPaths, find_chromium};
 pub use check::{ScriptProblem, check};
-pub use client::of_this_machine;
-pub use connection::innermost;
-pub use door::{Door, Opening};
-pub use home::{Alone, Answered, Home};
-pub use post::{Parcel, Receipt, send};
+pub use client::system_tls_config;
 pub use proxy::check_proxy;
 pub use stepper::Stepper;
-pub use trouble::Trouble;
 
-use cookies::Jar;
-use session::{Request, Session};
+use cookies::CookieJar;
+use session::{PageRequest, Session};
 use walker::Walker;
 
 /// What a walk needs to know.
-pub struct Order<'a> {
+pub struct WalkInput<'a> {
     pub task: &'a Task,
     pub script: &'a Script,
     pub secrets: &'a BTreeMap<String, String>,
@@ -76,7 +76,7 @@ pub struct Order<'a> {
     pub cookies: Option<&'a str>,
     pub deadline: Instant,
     /// For tasks that want a browser.
-    pub seat: Seat<'a>,
+    pub browser_paths: BrowserPaths<'a>,
 }
 
 /// Who is told what a walk finds.
@@ -85,7 +85,7 @@ pub trait Observer {
     /// columns `with` besides its own.
     fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize;
     /// The page before with more on it, as scrolling or a button brings it; answers how many rows were not on it yet.
-    fn grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+    fn page_grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         self.page(page, tree, with)
     }
     /// The links in `column`, or in the column that looks like it, of the records found since the last call.
@@ -106,8 +106,8 @@ pub struct RecordLink {
 }
 
 /// How a walk ended, and what is to be kept of it.
-pub struct Walk {
-    pub result: Result<(), Trouble>,
+pub struct WalkOutcome {
+    pub result: Result<(), WalkError>,
     /// What a person should know about a walk that went well: that it was cut short, and by what.
     pub remark: Option<String>,
     /// For the next walk: JSON, or nothing when the site set no cookie.
@@ -116,17 +116,17 @@ pub struct Walk {
 }
 
 /// Walks through the script, or through the one that a task without script has: get its `url`, page on.
-pub async fn walk(order: Order<'_>, observer: &mut dyn Observer) -> Walk {
-    walk_from(Box::new(Alone::default()), order, observer).await
+pub async fn walk(order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutcome {
+    walk_with_host(Box::new(StandaloneHost::default()), order, observer).await
 }
 
 /// As [`walk`], for a robot that does not go alone.
-pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn Observer) -> Walk {
+pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutcome {
     let session = match session(&order, home) {
         Ok(session) => session,
         Err(trouble) => {
             let cookies = order.cookies.map(str::to_owned);
-            return Walk { result: Err(trouble), remark: None, cookies, requests: 0 };
+            return WalkOutcome { result: Err(trouble), remark: None, cookies, requests: 0 };
         }
     };
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
@@ -136,13 +136,13 @@ pub async fn walk_from(home: Box<dyn Home>, order: Order<'_>, observer: &mut dyn
     if let Some(browser) = walker.browser.take() {
         browser.end().await;
     }
-    Walk { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
+    WalkOutcome { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
 }
 
-fn session(order: &Order<'_>, home: Box<dyn Home>) -> Result<Session, Trouble> {
+fn session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, WalkError> {
     let guard = Guard::new(order.task, order.script);
-    let jar = Jar::from_json(order.cookies);
-    Session::new(order.task, order.secrets, guard, jar, home, order.deadline).map_err(|error| Trouble {
+    let jar = CookieJar::from_json(order.cookies);
+    Session::new(order.task, order.secrets, guard, jar, home, order.deadline).map_err(|error| WalkError {
         cause: error.cause(),
         sentence: error.to_string(),
         page: None,
@@ -155,29 +155,29 @@ pub fn check_items(file: &str, text: &str) -> Result<(), String> {
 }
 
 /// One page, fetched under the same rules as a walk's, for `pieme add` and `pieme label`.
-pub async fn fetch(task: &Task, url: &Url) -> Result<Page, Trouble> {
+pub async fn fetch(task: &Task, url: &Url) -> Result<Page, WalkError> {
     let deadline = Instant::now() + task.limits.timeout.0;
-    let named = Script { steps: vec![Step::Get(Ask::url(url.as_str()))] };
+    let named = Script { steps: vec![ScriptStep::Get(RequestStep::url(url.as_str()))] };
     let brief =
-        |error: trouble::SessionError| Trouble { cause: error.cause(), sentence: error.to_string(), page: None };
+        |error: error::SessionError| WalkError { cause: error.cause(), sentence: error.to_string(), page: None };
     let mut session = Session::new(
         task,
         &BTreeMap::new(),
         Guard::new(task, &named),
-        Jar::default(),
-        Box::new(Alone::default()),
+        CookieJar::default(),
+        Box::new(StandaloneHost::default()),
         deadline,
     )
     .map_err(brief)?;
-    let request = Request::get(url.clone());
+    let request = PageRequest::get(url.clone());
     let page = match task.fetch.engine {
         Engine::Http => session.send(request).await,
         Engine::Browser => browser::fetch(task, &mut session, request).await,
     };
     let page = page.map_err(brief)?;
-    match walker::objection(&page) {
+    match walker::page_problem(&page) {
         None => Ok(page),
-        Some((cause, sentence)) => Err(Trouble { cause, sentence, page: Some(page) }),
+        Some((cause, sentence)) => Err(WalkError { cause, sentence, page: Some(page) }),
     }
 }
 

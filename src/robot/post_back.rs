@@ -10,7 +10,7 @@ pub struct PostBack {
 }
 
 /// The post-back that a click on this element would make.
-pub fn of(tree: &Tree, node: NodeId) -> Option<PostBack> {
+pub fn post_back_of(tree: &Tree, node: NodeId) -> Option<PostBack> {
     ["href", "onclick"].iter().filter_map(|name| tree.attribute(node, name)).find_map(parse)
 }
 

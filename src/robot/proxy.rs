@@ -11,37 +11,37 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
-use super::trouble::SessionError;
-use super::variables::{self, Part, Values};
+use super::error::SessionError;
+use super::variables::{self, TemplatePart, VariableScope};
 use crate::guard::{Guard, is_global};
 
 /// Where the proxy is, and how it lets us in.
-pub struct Proxy {
+pub struct UpstreamProxy {
     pub uri: Uri,
-    pub auth: Option<Auth>,
+    pub auth: Option<ProxyAuth>,
     socks: bool,
 }
 
-pub struct Auth {
+pub struct ProxyAuth {
     user: String,
     password: String,
 }
 
-impl Auth {
+impl ProxyAuth {
     pub fn header(&self) -> HeaderValue {
-        basic(&self.user, &self.password)
+        basic_auth_header(&self.user, &self.password)
     }
 }
 
 /// User and password as HTTP basic authentication sends them.
-pub fn basic(user: &str, password: &str) -> HeaderValue {
+pub fn basic_auth_header(user: &str, password: &str) -> HeaderValue {
     let pair = STANDARD.encode(format!("{user}:{password}"));
     let mut value = HeaderValue::try_from(format!("Basic {pair}")).expect("base64 is plain letters");
     value.set_sensitive(true);
     value
 }
 
-impl Proxy {
+impl UpstreamProxy {
     pub fn is_socks(&self) -> bool {
         self.socks
     }
@@ -67,12 +67,16 @@ impl Proxy {
 const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
 
 /// The proxy of a session. Its address is never part of an error: a password may stand in it.
-pub fn reach(text: &str, secrets: &BTreeMap<String, String>, guard: &Guard) -> Result<Proxy, SessionError> {
-    let values = Values { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
+pub fn resolve_setting(
+    text: &str,
+    secrets: &BTreeMap<String, String>,
+    guard: &Guard,
+) -> Result<UpstreamProxy, SessionError> {
+    let values = VariableScope { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
     let mut text = text.to_owned();
     // A secret may have characters that mean something in an address.
     for part in variables::parse(&text.clone()).map_err(|error| SessionError::Proxy(error.to_string()))? {
-        if let Part::Secret(name) = part {
+        if let TemplatePart::Secret(name) = part {
             let spelled = format!("${{secret:{name}}}");
             let value = variables::expand(&spelled, &values).map_err(|error| SessionError::Proxy(error.to_string()))?;
             text = text.replace(
@@ -81,24 +85,24 @@ pub fn reach(text: &str, secrets: &BTreeMap<String, String>, guard: &Guard) -> R
             );
         }
     }
-    let url = read(&text).map_err(SessionError::Proxy)?;
-    if let Some(address) = literal(&url) {
+    let url = parse_url(&text).map_err(SessionError::Proxy)?;
+    if let Some(address) = ip_literal(&url) {
         let host = address.to_string();
         guard
-            .address(&host, address)
+            .check_address(&host, address)
             .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     }
-    of(&url).ok_or_else(|| SessionError::Proxy("it is not an address".to_owned()))
+    from_url(&url).ok_or_else(|| SessionError::Proxy("it is not an address".to_owned()))
 }
 
-fn of(url: &Url) -> Option<Proxy> {
+fn from_url(url: &Url) -> Option<UpstreamProxy> {
     let socks = url.scheme().starts_with("socks");
     let port = url.port_or_known_default().unwrap_or(if socks { 1080 } else { 80 });
     let uri = format!("{}://{}:{port}", url.scheme(), url.host_str()?).parse().ok()?;
     let plain = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
     let auth = (!url.username().is_empty())
-        .then(|| Auth { user: plain(url.username()), password: plain(url.password().unwrap_or_default()) });
-    Some(Proxy { uri, auth, socks })
+        .then(|| ProxyAuth { user: plain(url.username()), password: plain(url.password().unwrap_or_default()) });
+    Some(UpstreamProxy { uri, auth, socks })
 }
 
 /// Can this be a proxy? Said when the folder is dropped.
@@ -106,15 +110,15 @@ pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
     let mut plain = String::new();
     for part in variables::parse(text).map_err(|error| error.to_string())? {
         match part {
-            Part::Text(text) => plain.push_str(text),
-            Part::Secret(_) => plain.push('x'),
-            Part::Variable(_) | Part::Today(_) => {
+            TemplatePart::Text(text) => plain.push_str(text),
+            TemplatePart::Secret(_) => plain.push('x'),
+            TemplatePart::Variable(_) | TemplatePart::Today(_) => {
                 return Err("only secrets can stand in a proxy's address: `${secret:NAME}`".to_owned());
             }
         }
     }
-    let url = read(&plain)?;
-    match literal(&url).filter(|address| !allow_private && !is_global(*address)) {
+    let url = parse_url(&plain)?;
+    match ip_literal(&url).filter(|address| !allow_private && !is_global(*address)) {
         Some(address) => Err(format!(
             "the proxy is at {address}, which is not a public address; set `fetch.allow_private = true` if that is meant"
         )),
@@ -122,7 +126,7 @@ pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
     }
 }
 
-fn read(text: &str) -> Result<Url, String> {
+fn parse_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("it is not an address: {error}"))?;
     if !SCHEMES.contains(&url.scheme()) {
         return Err(format!("a proxy is reached by http, https or socks5, not {}", url.scheme()));
@@ -134,7 +138,7 @@ fn read(text: &str) -> Result<Url, String> {
 }
 
 /// The host where it is an address. The url crate reads odd spellings of one only in http and https.
-fn literal(url: &Url) -> Option<std::net::IpAddr> {
+fn ip_literal(url: &Url) -> Option<std::net::IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
         Host::Ipv6(address) => Some(address.into()),

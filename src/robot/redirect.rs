@@ -1,10 +1,10 @@
 //! What may follow a redirect. Pure: decides from the request, the answer and the new address what the next request is.
 //!
-//! reqwest would carry headers such as x-api-key to another origin (safety.md, finding 6), so pieme follows by itself.
+//! reqwest would send headers such as x-api-key to another origin (docs/design/safety.md 1.6), so pieme follows itself.
 
 use url::Url;
 
-use super::session::Request;
+use super::session::PageRequest;
 use crate::guard::MAX_URL_BYTES;
 
 pub const MAX_HOPS: u32 = 10;
@@ -26,11 +26,11 @@ pub enum RedirectError {
 /// The request that follows `request`, answered with `status` and `location`. `cookies_there` says whether the new address
 /// would be sent cookies.
 pub fn follow(
-    request: &Request,
+    request: &PageRequest,
     status: u16,
     location: &str,
     cookies_there: impl Fn(&Url) -> bool,
-) -> Result<Request, RedirectError> {
+) -> Result<PageRequest, RedirectError> {
     if location.len() > MAX_URL_BYTES {
         return Err(RedirectError::TooLong(location.len()));
     }
@@ -51,13 +51,13 @@ pub fn follow(
     if carries_body && !same_site {
         return Err(RedirectError::FormElsewhere(origin));
     }
-    Ok(Request {
+    Ok(PageRequest {
         post: request.post && keeps_method,
         url,
         headers: if same_site { request.headers.clone() } else { Vec::new() },
         body: if keeps_method { request.body.clone() } else { None },
         referrer: if same_site { request.referrer.clone() } else { None },
-        filling: None,
+        browser_input: None,
     })
 }
 
@@ -74,19 +74,19 @@ pub fn same_site(from: &Url, to: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robot::session::Body;
+    use crate::robot::session::RequestBody;
 
-    fn request(url: &str, post: bool) -> Request {
-        Request {
+    fn request(url: &str, post: bool) -> PageRequest {
+        PageRequest {
             post,
             url: Url::parse(url).expect("a URL of the test"),
             headers: vec![("x-api-key".to_owned(), "hush".to_owned())],
-            body: post.then(|| Body {
+            body: post.then(|| RequestBody {
                 content_type: "application/x-www-form-urlencoded".to_owned(),
                 bytes: b"password=hush".to_vec(),
             }),
             referrer: None,
-            filling: None,
+            browser_input: None,
         }
     }
 

@@ -11,22 +11,22 @@ use reqwest::{Method, Response};
 use url::Url;
 
 use super::address::{origin, without_password};
-use super::blank::Blanks;
 use super::client::{self, Client};
-use super::cookies::Jar;
-use super::door::Door;
-use super::form::Filling;
-use super::home::Home;
-use super::manners::robots::{self, Rules};
-use super::manners::{Patience, unchanged};
+use super::connector::Connector;
+use super::cookies::CookieJar;
+use super::error::SessionError;
+use super::form::BrowserInput;
+use super::manners::robots::{self, RobotsRules};
+use super::manners::{RequestTimeouts, http_cache};
 use super::proxy;
+use super::redact::Redactor;
 use super::redirect::{self, MAX_HOPS};
-use super::sent;
-use super::trouble::SessionError;
+use super::request_trace;
+use super::run_host::RunHost;
 use crate::guard::Guard;
-use crate::model::{KeptPage, Page, PageMeta, RobotsTxt, Task};
+use crate::model::{CachedPage, Page, PageMeta, RobotsTxt, Task};
 
-pub use super::address::shown;
+pub use super::address::display_url;
 
 pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -36,25 +36,25 @@ const MAX_ERROR_BYTES: u64 = 1 << 20;
 
 pub struct Session {
     client: Client,
-    pub(super) door: Arc<dyn Door>,
+    pub(super) connector: Arc<dyn Connector>,
     user_agent: HeaderValue,
     pub(super) guard: Arc<Guard>,
-    pub jar: Jar,
-    pub(super) limits: Limits,
-    pub(super) patience: Patience,
+    pub jar: CookieJar,
+    pub(super) limits: SessionLimits,
+    pub(super) timeouts: RequestTimeouts,
     pub(super) deadline: Instant,
     /// Who says when a host may be asked, and remembers pages.
-    pub home: Box<dyn Home>,
+    pub run_host: Box<dyn RunHost>,
     /// The address that may be reached, as was found out last.
-    may: Option<Url>,
+    allowed_url: Option<Url>,
     /// What each origin says about robots.
-    pub(super) robots: HashMap<String, Rules>,
+    pub(super) robots: HashMap<String, RobotsRules>,
     /// User and password of HTTP basic authentication, by the origin they are for.
-    pub(super) basic: HashMap<String, (String, String)>,
+    pub(super) basic_auth: HashMap<String, (String, String)>,
     /// While it logs in, nothing is tried twice.
-    pub once_only: bool,
+    pub no_retries: bool,
     /// No page with one of these is kept for the next run.
-    pub(super) secrets: Blanks,
+    pub(super) redactor: Redactor,
     pub requests: u32,
     /// What happened on the wire, a line a request, until somebody takes it.
     pub log: Vec<LogLine>,
@@ -73,7 +73,7 @@ impl LogLine {
     }
 }
 
-pub(super) struct Limits {
+pub(super) struct SessionLimits {
     max_requests: u32,
     pub max_page_bytes: u64,
     pub delay: Duration,
@@ -84,53 +84,53 @@ pub(super) struct Limits {
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum RequestPurpose {
     Page,
     /// A robots.txt: no cookie, no log-in and no header of the script's goes with it, and none is taken from it.
     Robots,
 }
 
 /// What a request brought.
-pub(super) enum Reply {
+pub(super) enum RequestOutcome {
     Page(Page),
-    Elsewhere {
+    Redirect {
         status: u16,
         location: String,
     },
     /// The page is said to be unchanged, and it is not there any more.
-    Forgotten,
+    CacheMiss,
 }
 
 /// What a session knows of a site.
 #[derive(Clone)]
-pub struct Memory {
-    jar: Jar,
+pub struct SessionSnapshot {
+    jar: CookieJar,
     basic: HashMap<String, (String, String)>,
 }
 
 /// One request, before cookies and the session's own headers.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PageRequest {
     pub post: bool,
     pub url: Url,
     /// Those the script asks for; they never leave the origin they were meant for.
     pub headers: Vec<(String, String)>,
-    pub body: Option<Body>,
+    pub body: Option<RequestBody>,
     /// The page that the request comes from.
     pub referrer: Option<Url>,
     /// How a browser makes this request: by the form of its page.
-    pub filling: Option<Filling>,
+    pub browser_input: Option<BrowserInput>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Body {
+pub struct RequestBody {
     pub content_type: String,
     pub bytes: Vec<u8>,
 }
 
-impl Request {
-    pub fn get(url: Url) -> Request {
-        Request { post: false, url, headers: Vec::new(), body: None, referrer: None, filling: None }
+impl PageRequest {
+    pub fn get(url: Url) -> PageRequest {
+        PageRequest { post: false, url, headers: Vec::new(), body: None, referrer: None, browser_input: None }
     }
 
     pub fn method(&self) -> &'static str {
@@ -143,60 +143,63 @@ impl Session {
         task: &Task,
         secrets: &BTreeMap<String, String>,
         guard: Guard,
-        jar: Jar,
-        home: Box<dyn Home>,
+        jar: CookieJar,
+        home: Box<dyn RunHost>,
         deadline: Instant,
     ) -> Result<Session, SessionError> {
-        let patience = Patience::default();
-        let proxy = task.fetch.proxy.as_ref().map(|it| proxy::reach(it, secrets, &guard)).transpose()?;
-        let trust: client::Trust = Arc::new(client::of_this_machine);
+        let patience = RequestTimeouts::default();
+        let proxy = task.fetch.proxy.as_ref().map(|it| proxy::resolve_setting(it, secrets, &guard)).transpose()?;
+        let trust: client::TlsConfigLoader = Arc::new(client::system_tls_config);
         #[cfg(test)]
-        let trust = guard.pretend.trust().unwrap_or(trust);
+        let trust = guard.test_overrides.tls_config_loader().unwrap_or(trust);
         let guard = Arc::new(guard);
-        let door = home.door().unwrap_or_else(|| Arc::new(Arc::clone(&guard)));
+        let door = home.connector().unwrap_or_else(|| Arc::new(Arc::clone(&guard)));
         let client = Client::new(Arc::clone(&door), patience.connect, proxy, trust);
         let user_agent = task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT);
         let user_agent =
             HeaderValue::from_str(user_agent).map_err(|_| SessionError::Header("user-agent".to_owned()))?;
-        let limits = Limits {
+        let limits = SessionLimits {
             max_requests: task.limits.max_requests,
             max_page_bytes: task.limits.max_page_bytes.0,
             delay: task.fetch.delay.0,
             retries: task.fetch.retries,
-            robot: task.fetch.robots_txt.then(|| robots::name(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))),
+            robot: task
+                .fetch
+                .robots_txt
+                .then(|| robots::product_token(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))),
         };
         Ok(Session {
             client,
-            door,
+            connector: door,
             user_agent,
             guard,
             jar,
             limits,
-            patience,
+            timeouts: patience,
             deadline,
-            home,
-            may: None,
+            run_host: home,
+            allowed_url: None,
             robots: HashMap::new(),
-            basic: HashMap::new(),
-            once_only: false,
-            secrets: Blanks::new(secrets),
+            basic_auth: HashMap::new(),
+            no_retries: false,
+            redactor: Redactor::new(secrets),
             requests: 0,
             log: Vec::new(),
         })
     }
 
     /// What can be gone back to: cookies and log-ins. What was spent (requests, turns at hosts) is spent.
-    pub fn memory(&self) -> Memory {
-        Memory { jar: self.jar.clone(), basic: self.basic.clone() }
+    pub fn snapshot(&self) -> SessionSnapshot {
+        SessionSnapshot { jar: self.jar.clone(), basic: self.basic_auth.clone() }
     }
 
-    pub fn remember(&mut self, memory: Memory) {
+    pub fn restore(&mut self, memory: SessionSnapshot) {
         self.jar = memory.jar;
-        self.basic = memory.basic;
+        self.basic_auth = memory.basic;
     }
 
     /// The run's time ends then, and not when it would have.
-    pub fn end_at(&mut self, deadline: Instant) {
+    pub fn set_deadline(&mut self, deadline: Instant) {
         self.deadline = deadline;
     }
 
@@ -206,11 +209,11 @@ impl Session {
 
     /// Gives user and password to every request to this origin, and to no other.
     pub fn authorise(&mut self, url: &Url, user: String, password: String) {
-        self.basic.insert(origin(url).into_owned(), (user, password));
+        self.basic_auth.insert(origin(url).into_owned(), (user, password));
     }
 
-    pub(super) fn log_in_for(&self, url: &Url) -> Option<&(String, String)> {
-        self.basic.get(&*origin(url))
+    pub(super) fn credentials_for(&self, url: &Url) -> Option<&(String, String)> {
+        self.basic_auth.get(&*origin(url))
     }
 
     pub(super) fn note(&mut self, text: impl Into<String>) {
@@ -219,34 +222,34 @@ impl Session {
 
     /// Waits, but not beyond the run's time.
     pub async fn pause(&mut self, time: Duration) -> Result<(), SessionError> {
-        self.home.rest();
+        self.run_host.release_turn();
         let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
-        waited.map_err(|_| SessionError::Waited)
+        waited.map_err(|_| SessionError::DeadlineWhileWaiting)
     }
 
     /// Would a request to this address be made at all? Asks the site's robots.txt if it has not been asked yet.
     pub async fn may_reach(&mut self, url: &Url) -> Result<(), SessionError> {
-        if self.may.as_ref() == Some(url) {
+        if self.allowed_url.as_ref() == Some(url) {
             return Ok(());
         }
-        self.guard.url(url).map_err(|refusal| SessionError::Refused { url: shown(url), refusal })?;
-        self.heed_robots(url).await?;
-        self.may = Some(url.clone());
+        self.guard.check_url(url).map_err(|refusal| SessionError::Refused { url: display_url(url), refusal })?;
+        self.check_robots_txt(url).await?;
+        self.allowed_url = Some(url.clone());
         Ok(())
     }
 
     /// Lets a request to this address begin: it may be reached, there is one left, and the host may be asked again.
     pub async fn admit(&mut self, url: &Url) -> Result<(), SessionError> {
         self.may_reach(url).await?;
-        self.count()?;
-        self.wait_for_turn(url, Purpose::Page).await?;
+        self.count_request()?;
+        self.wait_for_turn(url, RequestPurpose::Page).await?;
         // A browser asks for many things at once: its turn is the moment it begins.
-        self.home.over(Duration::ZERO);
+        self.run_host.finish_turn(Duration::ZERO);
         Ok(())
     }
 
     /// One request more, unless the run has made all of its own.
-    pub fn count(&mut self) -> Result<(), SessionError> {
+    pub fn count_request(&mut self) -> Result<(), SessionError> {
         if self.requests >= self.limits.max_requests {
             return Err(SessionError::TooManyRequests(self.limits.max_requests));
         }
@@ -255,61 +258,73 @@ impl Session {
     }
 
     /// Sends a request and follows its redirects. Any status that is not one is a page.
-    pub async fn send(&mut self, request: Request) -> Result<Page, SessionError> {
-        self.send_on(request, &mut 0).await
+    pub async fn send(&mut self, request: PageRequest) -> Result<Page, SessionError> {
+        self.send_after_hops(request, &mut 0).await
     }
 
     /// As [`Session::send`], after so many hops that led here.
-    pub async fn send_on(&mut self, request: Request, hops: &mut u32) -> Result<Page, SessionError> {
+    pub async fn send_after_hops(&mut self, request: PageRequest, hops: &mut u32) -> Result<Page, SessionError> {
         let mut request = request;
         while *hops <= MAX_HOPS {
             self.may_reach(&request.url).await?;
-            match self.ask(&request, Purpose::Page).await? {
-                Reply::Page(page) => return Ok(page),
-                Reply::Elsewhere { status, location } => request = self.follow(&request, status, &location)?,
-                Reply::Forgotten => continue,
+            match self.send_with_retries(&request, RequestPurpose::Page).await? {
+                RequestOutcome::Page(page) => return Ok(page),
+                RequestOutcome::Redirect { status, location } => {
+                    request = self.follow_redirect(&request, status, &location)?
+                }
+                RequestOutcome::CacheMiss => continue,
             }
             *hops += 1;
         }
-        Err(SessionError::TooManyHops(shown(&request.url)))
+        Err(SessionError::TooManyHops(display_url(&request.url)))
     }
 
     /// The request that a redirect asks for, if it may.
-    pub(super) fn follow(&self, request: &Request, status: u16, location: &str) -> Result<Request, SessionError> {
+    pub(super) fn follow_redirect(
+        &self,
+        request: &PageRequest,
+        status: u16,
+        location: &str,
+    ) -> Result<PageRequest, SessionError> {
         redirect::follow(request, status, location, |url| self.jar.header(url).is_some())
-            .map_err(|error| SessionError::Redirect { from: shown(&request.url), error })
+            .map_err(|error| SessionError::Redirect { from: display_url(&request.url), error })
     }
 
     /// One request and its answer, when it is our turn.
-    pub(super) async fn attempt(&mut self, request: &Request, purpose: Purpose) -> Result<Reply, SessionError> {
-        self.count()?;
+    pub(super) async fn attempt(
+        &mut self,
+        request: &PageRequest,
+        purpose: RequestPurpose,
+    ) -> Result<RequestOutcome, SessionError> {
+        self.count_request()?;
         self.wait_for_turn(&request.url, purpose).await?;
-        let headers = self.headers(request, purpose)?;
-        let known = self.known(request, &headers, purpose);
+        let headers = self.request_headers(request, purpose)?;
+        let known = self.cached_page(request, &headers, purpose);
         let started = Instant::now();
-        let response = self.once(request, headers.clone(), known.as_ref(), purpose).await?;
+        let response = self.exchange(request, headers.clone(), known.as_ref(), purpose).await?;
         let status = response.status().as_u16();
         if let (304, Some(known)) = (status, known) {
-            return self.unchanged(request, known, started).await;
+            return self.reuse_cached_page(request, known, started).await;
         }
         if let Some(location) = redirect_target(&response) {
-            let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
+            let (method, from, sent) =
+                (request.method(), display_url(&request.url), request_trace::describe_body(request));
             let elapsed_ms = started.elapsed().as_millis();
             self.note(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
-            return Ok(Reply::Elsewhere { status, location });
+            return Ok(RequestOutcome::Redirect { status, location });
         }
-        let page = self.read(request, response, started, purpose).await?;
-        self.keep(request, &headers, &page, purpose);
-        Ok(Reply::Page(page))
+        let page = self.read_body(request, response, started, purpose).await?;
+        self.cache_page(request, &headers, &page, purpose);
+        Ok(RequestOutcome::Page(page))
     }
 
     /// One request and the head of its answer; cookies go out and come in.
-    async fn once(
+    async fn exchange(
         &mut self,
-        request: &Request,
+        request: &PageRequest,
         headers: HeaderMap,
-        known: Option<&KeptPage>,
-        purpose: Purpose,
+        known: Option<&CachedPage>,
+        purpose: RequestPurpose,
     ) -> Result<Response, SessionError> {
         let method = if request.post { Method::POST } else { Method::GET };
         let mut wanted = reqwest::Request::new(method, without_password(&request.url));
@@ -320,54 +335,57 @@ impl Session {
             wanted.headers_mut().insert(header::CONTENT_TYPE, kind);
             *wanted.body_mut() = Some(body.bytes.clone().into());
         }
-        if let Some((user, password)) = self.log_in_for(&request.url).filter(|_| purpose == Purpose::Page) {
-            wanted.headers_mut().insert(header::AUTHORIZATION, proxy::basic(user, password));
+        if let Some((user, password)) = self.credentials_for(&request.url).filter(|_| purpose == RequestPurpose::Page) {
+            wanted.headers_mut().insert(header::AUTHORIZATION, proxy::basic_auth_header(user, password));
         }
-        for (name, value) in known.map(unchanged::conditions).unwrap_or_default() {
+        for (name, value) in known.map(http_cache::conditional_headers).unwrap_or_default() {
             if let Ok(value) = HeaderValue::from_str(&value) {
                 wanted.headers_mut().insert(name, value);
             }
         }
-        let sent = tokio::time::timeout(self.patience.first_byte, self.client.send(wanted));
-        let response = match self.in_time(sent, &request.url).await? {
+        let sent = tokio::time::timeout(self.timeouts.first_byte, self.client.send(wanted));
+        let response = match self.before_deadline(sent, &request.url).await? {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(self.connection_error(&request.url, &*error)),
             Err(_) => {
-                return Err(SessionError::NoAnswer { url: shown(&request.url), waited: self.patience.first_byte });
+                return Err(SessionError::NoAnswer {
+                    url: display_url(&request.url),
+                    waited: self.timeouts.first_byte,
+                });
             }
         };
         for value in response.headers().get_all(header::SET_COOKIE) {
             if let Ok(text) = value.to_str()
-                && purpose == Purpose::Page
+                && purpose == RequestPurpose::Page
             {
-                self.jar.take(text, &request.url);
+                self.jar.store(text, &request.url);
             }
         }
         Ok(response)
     }
 
     /// Reads the body, counting bytes as they come out of the decoder: a bomb is small on the wire.
-    async fn read(
+    async fn read_body(
         &mut self,
-        request: &Request,
+        request: &PageRequest,
         mut response: Response,
         started: Instant,
-        purpose: Purpose,
+        purpose: RequestPurpose,
     ) -> Result<Page, SessionError> {
         let status = response.status().as_u16();
-        let headers = kept_headers(response.headers());
-        let too_large = || SessionError::TooLarge { url: shown(&request.url), max: self.limits.max_page_bytes };
+        let headers = storable_headers(response.headers());
+        let too_large = || SessionError::TooLarge { url: display_url(&request.url), max: self.limits.max_page_bytes };
         let (may_be_cut, most) = match purpose {
-            Purpose::Robots => (true, RobotsTxt::MAX_BYTES as u64),
-            Purpose::Page if status >= 400 => (true, MAX_ERROR_BYTES.min(self.limits.max_page_bytes)),
-            Purpose::Page => (false, self.limits.max_page_bytes),
+            RequestPurpose::Robots => (true, RobotsTxt::MAX_BYTES as u64),
+            RequestPurpose::Page if status >= 400 => (true, MAX_ERROR_BYTES.min(self.limits.max_page_bytes)),
+            RequestPurpose::Page => (false, self.limits.max_page_bytes),
         };
         if !may_be_cut && response.content_length().is_some_and(|length| length > most) {
             return Err(too_large());
         }
         let mut body = Vec::new();
         loop {
-            let chunk = self.in_time(response.chunk(), &request.url).await?;
+            let chunk = self.before_deadline(response.chunk(), &request.url).await?;
             let Some(chunk) = chunk.map_err(|error| self.connection_error(&request.url, &error))? else { break };
             if (body.len() + chunk.len()) as u64 > most {
                 if may_be_cut {
@@ -380,19 +398,19 @@ impl Session {
         }
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let size = body.len().div_ceil(1024);
-        let kind = sent::kind(&headers);
-        let (method, from, sent) = (request.method(), shown(&request.url), sent::words(request));
+        let kind = request_trace::describe_content_type(&headers);
+        let (method, from, sent) = (request.method(), display_url(&request.url), request_trace::describe_body(request));
         self.note(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
         let url = without_password(&request.url);
         Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
     }
 
-    fn headers(&self, request: &Request, purpose: Purpose) -> Result<HeaderMap, SessionError> {
+    fn request_headers(&self, request: &PageRequest, purpose: RequestPurpose) -> Result<HeaderMap, SessionError> {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
         headers.insert(header::USER_AGENT, self.user_agent.clone());
         headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(ACCEPT_LANGUAGE));
-        if purpose == Purpose::Robots {
+        if purpose == RequestPurpose::Robots {
             return Ok(headers);
         }
         if let Some(cookies) = self.jar.header(&request.url)
@@ -401,7 +419,7 @@ impl Session {
             headers.insert(header::COOKIE, value);
         }
         if let Some(referrer) = request.referrer.as_ref().filter(|it| origin(it) == origin(&request.url)) {
-            if let Ok(value) = HeaderValue::from_str(&shown(referrer)) {
+            if let Ok(value) = HeaderValue::from_str(&display_url(referrer)) {
                 headers.insert(header::REFERER, value);
             }
             if request.post
@@ -421,8 +439,8 @@ impl Session {
     }
 
     /// Does the work unless the run's time is up first.
-    pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
-        tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(shown(url)))
+    pub(super) async fn before_deadline<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
+        tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(display_url(url)))
     }
 }
 
@@ -436,7 +454,7 @@ fn redirect_target(response: &Response) -> Option<String> {
 }
 
 /// A session's cookie is as good as its password, so it is not among what is kept of a page.
-fn kept_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+fn storable_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .filter(|(name, _)| *name != header::SET_COOKIE)

@@ -7,130 +7,133 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::walker::{Memory, Walker, says_where};
-use super::{Alone, Home, Observer, Order, Trouble, session, steps};
-use crate::model::script::{Ask, Extract, Paginate};
-use crate::model::{Page, Step};
+use super::walker::{WalkSnapshot, Walker, has_extracting_step};
+use super::{Observer, RunHost, StandaloneHost, WalkError, WalkInput, session, steps};
+use crate::model::script::{ExtractStep, PaginateStep, RequestStep};
+use crate::model::{Page, ScriptStep};
 use crate::page::Tree;
 
 pub struct Stepper<'a> {
     walker: Walker<'a>,
-    steps: Vec<Step>,
+    steps: Vec<ScriptStep>,
     /// How many of them stand in robot.toml; the rest is implied.
-    written: usize,
+    explicit_steps: usize,
     done: usize,
     /// How everything stood before each step that was done, and before the one that failed.
-    before: Vec<Memory>,
-    time: Duration,
-    began: DateTime<Utc>,
+    snapshots: Vec<WalkSnapshot>,
+    step_timeout: Duration,
+    step_started_at: DateTime<Utc>,
 }
 
 impl<'a> Stepper<'a> {
-    pub fn new(order: &Order<'a>, observer: &'a mut dyn Observer) -> Result<Stepper<'a>, Trouble> {
-        Stepper::from_home(Box::new(Alone::default()), order, observer)
+    pub fn new(order: &WalkInput<'a>, observer: &'a mut dyn Observer) -> Result<Stepper<'a>, WalkError> {
+        Stepper::with_host(Box::new(StandaloneHost::default()), order, observer)
     }
 
     /// As [`Stepper::new`], for a robot that does not go alone.
-    pub fn from_home(
-        home: Box<dyn Home>,
-        order: &Order<'a>,
+    pub fn with_host(
+        home: Box<dyn RunHost>,
+        order: &WalkInput<'a>,
         observer: &'a mut dyn Observer,
-    ) -> Result<Stepper<'a>, Trouble> {
+    ) -> Result<Stepper<'a>, WalkError> {
         let session = session(order, home)?;
         let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
         let written = order.script.steps.len();
         let mut steps = order.script.steps.clone();
         match &order.task.url {
             Some(url) if written == 0 => {
-                steps.extend([Step::Get(Ask::url(url.as_str())), Step::Paginate(Paginate::default())]);
+                steps.extend([
+                    ScriptStep::Get(RequestStep::url(url.as_str())),
+                    ScriptStep::Paginate(PaginateStep::default()),
+                ]);
             }
-            _ if !says_where(&steps) => steps.push(Step::Extract(Extract {})),
+            _ if !has_extracting_step(&steps) => steps.push(ScriptStep::Extract(ExtractStep {})),
             _ => {}
         }
         let walker = Walker::new(order, session, observer, today);
         Ok(Stepper {
             walker,
             steps,
-            written,
+            explicit_steps: written,
             done: 0,
-            before: Vec::new(),
-            time: order.task.limits.timeout.0,
-            began: Utc::now(),
+            snapshots: Vec::new(),
+            step_timeout: order.task.limits.timeout.0,
+            step_started_at: Utc::now(),
         })
     }
 
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ScriptStep] {
         &self.steps
     }
 
     /// Steps beyond those of robot.toml are what pieme does of itself.
     pub fn is_implied(&self, index: usize) -> bool {
-        index >= self.written
+        index >= self.explicit_steps
     }
 
     /// How many steps are done; the next one has this index.
-    pub fn done(&self) -> usize {
+    pub fn steps_done(&self) -> usize {
         self.done
     }
 
     /// Does the next step; `None` when there is none. One that failed is the next one still, and is tried from where it began.
-    pub async fn next(&mut self) -> Option<Result<(), Trouble>> {
+    pub async fn next(&mut self) -> Option<Result<(), WalkError>> {
         if self.done == self.steps.len() {
             return None;
         }
-        if let Some(memory) = self.before.get(self.done) {
-            self.walker.go_back_to(memory.clone());
+        if let Some(memory) = self.snapshots.get(self.done) {
+            self.walker.restore(memory.clone());
         } else {
-            self.before.push(self.walker.memory());
+            self.snapshots.push(self.walker.snapshot());
         }
-        self.walker.session.end_at(Instant::now() + self.time);
-        self.began = Utc::now();
-        let is_done_already = self.is_implied(self.done) && self.written > 0 && self.walker.extracted;
+        self.walker.session.set_deadline(Instant::now() + self.step_timeout);
+        self.step_started_at = Utc::now();
+        let is_done_already = self.is_implied(self.done) && self.explicit_steps > 0 && self.walker.extracted;
         let result =
             if is_done_already { Ok(()) } else { steps::run_one(&mut self.walker, &self.steps, self.done).await };
         // A person reads now, for a minute or for ten: others may ask the host meanwhile.
-        self.walker.session.home.rest();
+        self.walker.session.run_host.release_turn();
         self.done += usize::from(result.is_ok());
         Some(result)
     }
 
     /// Goes back to before the last step, or to before the one that failed. False when there is nothing to go back to.
     pub fn back(&mut self) -> bool {
-        let Some(memory) = self.before.pop() else { return false };
-        self.done = self.before.len();
-        self.walker.go_back_to(memory);
+        let Some(memory) = self.snapshots.pop() else { return false };
+        self.done = self.snapshots.len();
+        self.walker.restore(memory);
         true
     }
 
     /// The current page, secrets and tokens blanked.
     pub fn page(&self) -> Option<Page> {
-        let mut page = self.walker.stand.as_ref()?.page.clone();
-        self.walker.blanks.page(&mut page);
-        self.walker.tokens.blank_page(&mut page);
+        let mut page = self.walker.current.as_ref()?.page.clone();
+        self.walker.redactor.redact_page(&mut page);
+        self.walker.tokens.redact_page(&mut page);
         Some(page)
     }
 
     /// The current page, read. What is shown of it must be [`Stepper::blank`]ed.
     pub fn tree(&self) -> Option<&Tree> {
-        self.walker.stand.as_ref().map(|stand| &stand.tree)
+        self.walker.current.as_ref().map(|stand| &stand.tree)
     }
 
-    pub fn blank(&self, text: &str) -> String {
-        self.walker.blank(text)
+    pub fn redact(&self, text: &str) -> String {
+        self.walker.redact(text)
     }
 
     /// Variables as they are now, secrets and tokens blanked.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let tokens = &self.walker.tokens;
         let shown = |(name, value): (&String, &String)| {
-            (name.clone(), if tokens.is_variable(name) { "***".to_owned() } else { self.blank(value) })
+            (name.clone(), if tokens.is_variable(name) { "***".to_owned() } else { self.redact(value) })
         };
         self.walker.variables.iter().map(shown).collect()
     }
 
     /// When the last step began.
-    pub fn began(&self) -> DateTime<Utc> {
-        self.began
+    pub fn step_started_at(&self) -> DateTime<Utc> {
+        self.step_started_at
     }
 
     /// The session as it is now.

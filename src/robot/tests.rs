@@ -1,8 +1,8 @@
 //! What a hostile site tries over the wire. Here and not in tests/, since only here a name can be made to look public.
 //!
-//! The numbers are those of the inputs in safety.md, section 6. Its words for a run's end are older than ours: `timeout` is our
-//! cause `timeout`; `truncated`, `bad_encoding`, `bad_response`, `bad_scheme` and `denied_address` are `network`; `too_large` is
-//! `limit`; `tls_error` is `tls`.
+//! The numbers in the names are those of the inputs in docs/design/safety.md 6: input 13 is 6.13 there. Silence ends as
+//! `timeout`; what is cut, malformed, of another scheme or at a private address as `network`; what is too large as
+//! `limit`; a bad certificate as `tls`.
 
 mod server;
 mod answers;
@@ -18,7 +18,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::*;
-use server::{Act, Server};
+use server::{Server, ServerAction};
 
 /// Where hostile servers stand; it counts as public.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
@@ -28,16 +28,16 @@ const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A guard that takes `public.test`, `sub.public.test` and `other.test` for names of public hosts.
 fn guard(task: &Task, script: &Script) -> Guard {
     let mut guard = Guard::new(task, script);
-    guard.pretend.public.insert(PUBLIC);
+    guard.test_overrides.public.insert(PUBLIC);
     for name in ["public.test", "sub.public.test", "other.test"] {
-        guard.pretend.name(name, &[&[PUBLIC]]);
+        guard.test_overrides.resolve_to(name, &[&[PUBLIC]]);
     }
     guard
 }
 
 fn task(toml: &str) -> Task {
     let mut task: Task = toml::from_str(toml).expect("a task of the test");
-    task.fetch.delay = crate::model::Span::default();
+    task.fetch.delay = crate::model::TimeSpan::default();
     task
 }
 
@@ -51,9 +51,16 @@ fn session_for(task: &Task) -> Session {
 
 fn session_with(task: &Task, guard: Guard) -> Session {
     let deadline = Instant::now() + Duration::from_secs(60);
-    let mut session = Session::new(task, &BTreeMap::new(), guard, Jar::default(), Box::new(Alone::default()), deadline)
-        .expect("a session");
-    session.patience.first_pause = Duration::from_millis(1);
+    let mut session = Session::new(
+        task,
+        &BTreeMap::new(),
+        guard,
+        CookieJar::default(),
+        Box::new(StandaloneHost::default()),
+        deadline,
+    )
+    .expect("a session");
+    session.timeouts.first_retry_delay = Duration::from_millis(1);
     session
 }
 
@@ -62,13 +69,13 @@ fn session() -> Session {
 }
 
 /// Fetches the server's front page as `public.test`.
-async fn get(session: &mut Session, server: &Server) -> Result<Page, trouble::SessionError> {
-    session.send(Request::get(server.url("public.test", "/"))).await
+async fn get(session: &mut Session, server: &Server) -> Result<Page, error::SessionError> {
+    session.send(PageRequest::get(server.url("public.test", "/"))).await
 }
 
 /// What a walk found out.
 #[derive(Default)]
-struct Seen {
+struct WalkRecorder {
     pages: usize,
     trace: String,
     /// The links of class `detail`, as if they were a column.
@@ -76,7 +83,7 @@ struct Seen {
     details: Vec<usize>,
 }
 
-impl Observer for Seen {
+impl Observer for WalkRecorder {
     fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)]) -> usize {
         self.pages += 1;
         let links = tree.elements("a").filter(|link| tree.class(*link) == Some("detail"));
@@ -101,9 +108,9 @@ impl Observer for Seen {
     }
 }
 
-struct Walked {
-    result: Result<(), Trouble>,
-    seen: Seen,
+struct WalkReport {
+    result: Result<(), WalkError>,
+    recorder: WalkRecorder,
     remark: Option<String>,
 }
 
@@ -113,18 +120,18 @@ async fn walk_with(
     script: &str,
     guard: Guard,
     observer: &mut dyn Observer,
-) -> (Result<(), Trouble>, Option<String>) {
+) -> (Result<(), WalkError>, Option<String>) {
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = BTreeMap::from([("key".to_owned(), "hush-hush".to_owned())]);
     let (files, deadline) = (BTreeMap::new(), Instant::now() + Duration::from_secs(60));
-    let order = Order {
+    let order = WalkInput {
         task,
         script: &script,
         secrets: &secrets,
         files: &files,
         cookies: None,
         deadline,
-        seat: Seat::default(),
+        browser_paths: BrowserPaths::default(),
     };
     let today = Utc::now().date_naive();
     let mut walker = Walker::new(&order, session_with(task, guard), observer, today);
@@ -132,19 +139,19 @@ async fn walk_with(
     (result, walker.remark.take())
 }
 
-async fn walk_as(task: &Task, script: &str, guard: Guard) -> Walked {
-    let mut seen = Seen::default();
+async fn walk_as(task: &Task, script: &str, guard: Guard) -> WalkReport {
+    let mut seen = WalkRecorder::default();
     let (result, remark) = walk_with(task, script, guard, &mut seen).await;
-    Walked { result, seen, remark }
+    WalkReport { result, recorder: seen, remark }
 }
 
-async fn walk(task: &Task, script: &str) -> Walked {
+async fn walk(task: &Task, script: &str) -> WalkReport {
     walk_as(task, script, guard(task, &toml::from_str(script).expect("a script of the test"))).await
 }
 
 #[tokio::test]
 async fn a_good_page_comes_through() {
-    let server = Server::start(|_, _| Act::page("<p>ok</p>")).await;
+    let server = Server::start(|_, _| ServerAction::page("<p>ok</p>")).await;
     let page = get(&mut session(), &server).await.expect("a page");
     assert_eq!(page.body, b"<p>ok</p>");
 }

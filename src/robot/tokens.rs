@@ -7,26 +7,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::blank::{replace_bytes, spellings};
-use super::variables::{self, Part};
-use crate::model::{Page, PageMeta, Script, Step};
+use super::redact::{replace_bytes, spellings};
+use super::variables::{self, TemplatePart};
+use crate::model::{Page, PageMeta, Script, ScriptStep};
 use crate::page::Tree;
 
-const BLANK: &str = "***";
+const REDACTED: &str = "***";
 /// A shorter value is found in a text by chance.
 const MIN_CHARS: usize = 8;
 /// From this length on, a value is taken for a token by its look alone.
 const MIN_RANDOM_CHARS: usize = 16;
 /// How often letters, capitals and digits take turns in such a value.
-const MIN_TURNS: usize = 5;
+const MIN_CLASS_CHANGES: usize = 5;
 /// The newest ones of a walk, and those that one page may add: a hostile page has a hundred thousand fields.
 const MAX_VALUES: usize = 200;
-const MAX_OF_PAGE: usize = 50;
+const MAX_PER_PAGE: usize = 50;
 
 /// Names of fields, headers, cookies and parameters, in small letters and digits alone.
 const NAMES: &[&str] = &["sesskey", "formkey", "eventvalidation", "sessionid", "jsessionid", "phpsessid"];
-const WITHIN: &[&str] = &["csrf", "xsrf", "viewstate"];
-const ENDS: &[&str] = &["token", "nonce"];
+const NAME_PARTS: &[&str] = &["csrf", "xsrf", "viewstate"];
+const NAME_ENDINGS: &[&str] = &["token", "nonce"];
 /// A token that only says where a list goes on.
 const CURSORS: &[&str] = &["page", "next", "cursor", "continu", "sync", "resume", "after", "before"];
 
@@ -35,8 +35,8 @@ pub fn is_token_name(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let is_cursor = || CURSORS.iter().any(|word| plain.contains(word));
     NAMES.contains(&plain.as_str())
-        || WITHIN.iter().any(|word| plain.contains(word))
-        || (ENDS.iter().any(|end| plain.ends_with(end)) && !is_cursor())
+        || NAME_PARTS.iter().any(|word| plain.contains(word))
+        || (NAME_ENDINGS.iter().any(|end| plain.ends_with(end)) && !is_cursor())
 }
 
 /// Does the value look as if it were drawn by lot?
@@ -54,49 +54,51 @@ fn is_random(value: &str) -> bool {
     };
     let kinds: Vec<u8> = value.chars().filter_map(kind).collect();
     let turns = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    turns >= MIN_TURNS && kinds.contains(&0)
+    turns >= MIN_CLASS_CHANGES && kinds.contains(&0)
 }
 
 #[derive(Clone)]
-struct Token {
+struct SiteToken {
     /// As it is, and as forms, addresses, HTML and JSON spell it.
-    spelled: Vec<String>,
+    spellings: Vec<String>,
     /// Its name says so, or it is a cookie's. A hidden field that only looks random may be the number of a product.
-    is_sure: bool,
+    is_certain: bool,
     number: u64,
 }
 
-impl Token {
+impl SiteToken {
     fn value(&self) -> &str {
-        &self.spelled[0]
+        &self.spellings[0]
     }
 }
 
 /// The tokens of a walk.
 #[derive(Clone, Default)]
-pub struct Tokens {
+pub struct SiteTokens {
     /// Longest first, so that none is left half covered by a shorter one.
-    values: Vec<Token>,
+    values: Vec<SiteToken>,
     added: u64,
     /// Variables that the script sends under the name of a token.
     variables: BTreeSet<String>,
 }
 
-impl Tokens {
-    pub fn of(script: &Script) -> Tokens {
+impl SiteTokens {
+    pub fn of(script: &Script) -> SiteTokens {
         let mut variables = BTreeSet::new();
         for step in script.every_step() {
             match step {
-                Step::Get(ask) | Step::Post(ask) => {
-                    [&ask.query, &ask.headers, &ask.form].into_iter().for_each(|it| sent_as_token(it, &mut variables));
-                    ask.json.iter().for_each(|json| sent_in_json(None, json, &mut variables));
+                ScriptStep::Get(ask) | ScriptStep::Post(ask) => {
+                    [&ask.query, &ask.headers, &ask.form]
+                        .into_iter()
+                        .for_each(|it| collect_token_variables(it, &mut variables));
+                    ask.json.iter().for_each(|json| collect_json_token_variables(None, json, &mut variables));
                 }
-                Step::Submit(submit) => sent_as_token(&submit.fields, &mut variables),
-                Step::Login(login) => sent_as_token(&login.fields, &mut variables),
+                ScriptStep::Submit(submit) => collect_token_variables(&submit.fields, &mut variables),
+                ScriptStep::Login(login) => collect_token_variables(&login.fields, &mut variables),
                 _ => {}
             }
         }
-        Tokens { variables, ..Tokens::default() }
+        SiteTokens { variables, ..SiteTokens::default() }
     }
 
     pub fn is_variable(&self, name: &str) -> bool {
@@ -114,7 +116,7 @@ impl Tokens {
             return;
         }
         if let Some(known) = self.values.iter_mut().find(|known| known.value() == value) {
-            known.is_sure |= is_sure;
+            known.is_certain |= is_sure;
             return;
         }
         if self.values.len() == MAX_VALUES {
@@ -125,20 +127,20 @@ impl Tokens {
         let mut spelled = spellings(&value.to_owned());
         spelled.dedup();
         let place = self.values.partition_point(|token| token.value().len() >= value.len());
-        self.values.insert(place, Token { spelled, is_sure, number: self.added });
+        self.values.insert(place, SiteToken { spellings: spelled, is_certain: is_sure, number: self.added });
     }
 
     /// Those of a page: its hidden fields, and what its head keeps for its scripts.
-    pub fn read(&mut self, tree: &Tree) {
+    pub fn read_page(&mut self, tree: &Tree) {
         let said = |node, name: &str| tree.attribute(node, name).unwrap_or_default();
         let hidden = tree.elements("input").filter(|&node| said(node, "type").trim().eq_ignore_ascii_case("hidden"));
-        for node in hidden.take(MAX_OF_PAGE) {
+        for node in hidden.take(MAX_PER_PAGE) {
             let (is_sure, value) = (is_token_name(said(node, "name")), said(node, "value"));
             if is_sure || is_random(value) {
                 self.remember(value, is_sure);
             }
         }
-        for node in tree.elements("meta").filter(|&node| is_token_name(said(node, "name"))).take(MAX_OF_PAGE) {
+        for node in tree.elements("meta").filter(|&node| is_token_name(said(node, "name"))).take(MAX_PER_PAGE) {
             self.add(said(node, "content"));
         }
     }
@@ -148,22 +150,22 @@ impl Tokens {
     }
 
     /// The text without them.
-    pub fn blank(&self, text: &str) -> String {
-        blank_values(blank_named(text), self.values.iter())
+    pub fn redact(&self, text: &str) -> String {
+        redact_values(redact_named(text), self.values.iter())
     }
 
     /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address
     /// and their links are relative to it, so that its path stays, and a value that only looks like a token stays too.
-    pub fn blank_meta(&self, meta: &mut PageMeta) -> bool {
+    pub fn redact_meta(&self, meta: &mut PageMeta) -> bool {
         let mut had = false;
-        let sure = || self.values.iter().filter(|token| token.is_sure);
-        let query = meta.url.query().map(|query| (query.to_owned(), blank_values(blank_named(query), sure())));
+        let sure = || self.values.iter().filter(|token| token.is_certain);
+        let query = meta.url.query().map(|query| (query.to_owned(), redact_values(redact_named(query), sure())));
         if let Some((_, shown)) = query.filter(|(query, shown)| query != shown) {
             meta.url.set_query(Some(&shown));
             had = true;
         }
         for (name, value) in &mut meta.headers {
-            let shown = if is_token_name(name) { BLANK.to_owned() } else { self.blank(value) };
+            let shown = if is_token_name(name) { REDACTED.to_owned() } else { self.redact(value) };
             if shown != *value {
                 (*value, had) = (shown, true);
             }
@@ -172,46 +174,48 @@ impl Tokens {
     }
 
     /// The whole page without them, for somebody who looks at it.
-    pub fn blank_page(&self, page: &mut Page) {
-        self.blank_meta(&mut page.meta);
-        if let Ok(url) = url::Url::parse(&self.blank(page.meta.url.as_str())) {
+    pub fn redact_page(&self, page: &mut Page) {
+        self.redact_meta(&mut page.meta);
+        if let Ok(url) = url::Url::parse(&self.redact(page.meta.url.as_str())) {
             page.meta.url = url;
         }
-        for token in self.values.iter().flat_map(|token| &token.spelled) {
+        for token in self.values.iter().flat_map(|token| &token.spellings) {
             replace_bytes(&mut page.body, token.as_bytes());
         }
         // What a script of the page holds, too.
         if let Ok(text) = std::str::from_utf8(&page.body) {
-            page.body = blank_named(text).into_bytes();
+            page.body = redact_named(text).into_bytes();
         }
     }
 }
 
-fn sent_as_token(fields: &BTreeMap<String, String>, variables: &mut BTreeSet<String>) {
+fn collect_token_variables(fields: &BTreeMap<String, String>, variables: &mut BTreeSet<String>) {
     for (_, value) in fields.iter().filter(|(name, _)| is_token_name(name)) {
-        name_variables(value, variables);
+        collect_variables(value, variables);
     }
 }
 
-fn sent_in_json(name: Option<&str>, value: &Value, variables: &mut BTreeSet<String>) {
+fn collect_json_token_variables(name: Option<&str>, value: &Value, variables: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) if name.is_some_and(is_token_name) => name_variables(text, variables),
-        Value::Array(items) => items.iter().for_each(|item| sent_in_json(name, item, variables)),
-        Value::Object(map) => map.iter().for_each(|(key, item)| sent_in_json(Some(key), item, variables)),
+        Value::String(text) if name.is_some_and(is_token_name) => collect_variables(text, variables),
+        Value::Array(items) => items.iter().for_each(|item| collect_json_token_variables(name, item, variables)),
+        Value::Object(map) => {
+            map.iter().for_each(|(key, item)| collect_json_token_variables(Some(key), item, variables))
+        }
         _ => {}
     }
 }
 
-fn name_variables(text: &str, variables: &mut BTreeSet<String>) {
+fn collect_variables(text: &str, variables: &mut BTreeSet<String>) {
     for part in variables::parse(text).unwrap_or_default() {
-        if let Part::Variable(name) = part {
+        if let TemplatePart::Variable(name) = part {
             variables.insert(name.to_owned());
         }
     }
 }
 
 /// `csrf_token=…` in an address or a form, `"csrf": "…"` in JSON, `X-CSRF-Token: …` in a header.
-fn blank_named(text: &str) -> String {
+fn redact_named(text: &str) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for (at, sign) in text.match_indices(['=', ':']) {
         if at < from || !is_token_name(name_before(&text[..at])) {
@@ -224,7 +228,7 @@ fn blank_named(text: &str) -> String {
         let is_value = sign == "=" || text[begin..end].contains(|c: char| c.is_ascii_digit());
         if begin < end && is_value {
             out.push_str(&text[from..begin]);
-            out.push_str(BLANK);
+            out.push_str(REDACTED);
             from = end;
         }
     }
@@ -232,10 +236,10 @@ fn blank_named(text: &str) -> String {
     out
 }
 
-fn blank_values<'t>(mut text: String, tokens: impl Iterator<Item = &'t Token>) -> String {
-    for token in tokens.flat_map(|token| &token.spelled) {
+fn redact_values<'t>(mut text: String, tokens: impl Iterator<Item = &'t SiteToken>) -> String {
+    for token in tokens.flat_map(|token| &token.spellings) {
         if text.contains(token.as_str()) {
-            text = text.replace(token.as_str(), BLANK);
+            text = text.replace(token.as_str(), REDACTED);
         }
     }
     text
@@ -312,19 +316,19 @@ mod tests {
             ("http://a.test/?page_token=77aa", "http://a.test/?page_token=77aa"),
             ("é=ü: token=", "é=ü: token="),
         ] {
-            assert_eq!(blank_named(text), shown, "{text}");
+            assert_eq!(redact_named(text), shown, "{text}");
         }
     }
 
     #[test]
     fn a_token_of_a_page_is_blanked_in_every_spelling() {
-        let mut tokens = Tokens::default();
-        tokens.read(&Tree::parse(
+        let mut tokens = SiteTokens::default();
+        tokens.read_page(&Tree::parse(
             "<meta name=csrf-token content='head-token'><input type=hidden name=k value='b41d8e02c7aa4f6f+/=='>
              <input type=hidden name=lang value=en><input name=q value='b41d8e02c7aa4f6f0000'>",
         ));
-        assert_eq!(tokens.blank("head-token b41d8e02c7aa4f6f%2B%2F%3D%3D en"), "*** *** en");
-        assert_eq!(tokens.blank("b41d8e02c7aa4f6f0000"), "b41d8e02c7aa4f6f0000", "a person typed it");
+        assert_eq!(tokens.redact("head-token b41d8e02c7aa4f6f%2B%2F%3D%3D en"), "*** *** en");
+        assert_eq!(tokens.redact("b41d8e02c7aa4f6f0000"), "b41d8e02c7aa4f6f0000", "a person typed it");
         for n in 0..3 * MAX_VALUES {
             tokens.add(&format!("token-{n:08}"));
         }
@@ -333,8 +337,8 @@ mod tests {
 
     #[test]
     fn a_page_that_is_kept_can_still_be_found_by_its_address() {
-        let mut tokens = Tokens::default();
-        tokens.read(&Tree::parse("<input type=hidden name=list value=5d3f0c91ab77e824>"));
+        let mut tokens = SiteTokens::default();
+        tokens.read_page(&Tree::parse("<input type=hidden name=list value=5d3f0c91ab77e824>"));
         tokens.read_cookies([("sid", "77e1d2a9c4b05f38a1")].into_iter());
         for (address, kept) in [
             ("http://a.test/list/5d3f0c91ab77e824?page=2", "http://a.test/list/5d3f0c91ab77e824?page=2"),
@@ -351,9 +355,9 @@ mod tests {
                 elapsed_ms: 1,
                 saved_as: None,
             };
-            assert!(tokens.blank_meta(&mut meta));
+            assert!(tokens.redact_meta(&mut meta));
             assert_eq!((meta.url.as_str(), meta.headers[0].1.as_str()), (kept, "***"));
         }
-        assert_eq!(tokens.blank("at 5d3f0c91ab77e824"), "at ***", "a line of the trace says less");
+        assert_eq!(tokens.redact("at 5d3f0c91ab77e824"), "at ***", "a line of the trace says less");
     }
 }

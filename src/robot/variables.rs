@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use chrono::{Days, NaiveDate};
 
 /// What can stand for a variable.
-pub struct Values<'a> {
+pub struct VariableScope<'a> {
     pub variables: &'a BTreeMap<String, String>,
     pub secrets: &'a BTreeMap<String, String>,
     pub today: NaiveDate,
@@ -26,7 +26,7 @@ pub enum VariableError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part<'t> {
+pub enum TemplatePart<'t> {
     Text(&'t str),
     Variable(&'t str),
     Secret(&'t str),
@@ -37,39 +37,39 @@ pub enum Part<'t> {
 /// Ten years: enough for any calendar, and no date arithmetic can overflow.
 const MAX_DAYS: i32 = 3_660;
 
-pub fn parse(text: &str) -> Result<Vec<Part<'_>>, VariableError> {
+pub fn parse(text: &str) -> Result<Vec<TemplatePart<'_>>, VariableError> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         if rest[..at].ends_with('$') {
             // `$${`: what stands before goes out with one dollar and the brace, and nothing is looked up.
-            parts.extend([Part::Text(&rest[..at]), Part::Text("{")]);
+            parts.extend([TemplatePart::Text(&rest[..at]), TemplatePart::Text("{")]);
             rest = &rest[at + 2..];
             continue;
         }
-        parts.push(Part::Text(&rest[..at]));
+        parts.push(TemplatePart::Text(&rest[..at]));
         let inside = &rest[at + 2..];
         let end = inside.find('}').ok_or_else(|| VariableError::Unclosed(text.to_owned()))?;
         parts.push(reference(&inside[..end])?);
         rest = &inside[end + 1..];
     }
-    parts.push(Part::Text(rest));
-    parts.retain(|part| *part != Part::Text(""));
+    parts.push(TemplatePart::Text(rest));
+    parts.retain(|part| *part != TemplatePart::Text(""));
     Ok(parts)
 }
 
-pub fn expand(text: &str, values: &Values<'_>) -> Result<String, VariableError> {
+pub fn expand(text: &str, values: &VariableScope<'_>) -> Result<String, VariableError> {
     let mut out = String::with_capacity(text.len());
     for part in parse(text)? {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Variable(name) => {
+            TemplatePart::Text(text) => out.push_str(text),
+            TemplatePart::Variable(name) => {
                 out.push_str(values.variables.get(name).ok_or_else(|| VariableError::Unknown(name.to_owned()))?);
             }
-            Part::Secret(name) => {
+            TemplatePart::Secret(name) => {
                 out.push_str(values.secrets.get(name).ok_or_else(|| VariableError::NoSecret(name.to_owned()))?);
             }
-            Part::Today(days) => out.push_str(&later(values.today, days).format("%Y-%m-%d").to_string()),
+            TemplatePart::Today(days) => out.push_str(&add_days(values.today, days).format("%Y-%m-%d").to_string()),
         }
     }
     Ok(out)
@@ -84,17 +84,17 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
-fn reference(inside: &str) -> Result<Part<'_>, VariableError> {
+fn reference(inside: &str) -> Result<TemplatePart<'_>, VariableError> {
     let malformed = || VariableError::Malformed(inside.to_owned());
     if let Some(name) = inside.strip_prefix("secret:") {
-        return if is_word(name) { Ok(Part::Secret(name)) } else { Err(malformed()) };
+        return if is_word(name) { Ok(TemplatePart::Secret(name)) } else { Err(malformed()) };
     }
     if let Some(shift) = inside.strip_prefix("today")
         && (shift.is_empty() || shift.starts_with(['+', '-']))
     {
-        return days(shift).map(Part::Today).ok_or_else(malformed);
+        return days(shift).map(TemplatePart::Today).ok_or_else(malformed);
     }
-    if is_name(inside) { Ok(Part::Variable(inside)) } else { Err(malformed()) }
+    if is_name(inside) { Ok(TemplatePart::Variable(inside)) } else { Err(malformed()) }
 }
 
 /// `+7d`, `-2w` or nothing.
@@ -111,7 +111,7 @@ fn days(shift: &str) -> Option<i32> {
     (days.abs() <= MAX_DAYS).then_some(days)
 }
 
-fn later(today: NaiveDate, days: i32) -> NaiveDate {
+fn add_days(today: NaiveDate, days: i32) -> NaiveDate {
     let shift = Days::new(days.unsigned_abs().into());
     let moved = if days < 0 { today.checked_sub_days(shift) } else { today.checked_add_days(shift) };
     moved.unwrap_or(today)
@@ -126,7 +126,7 @@ mod tests {
             BTreeMap::from([("city".to_owned(), "Halifax".to_owned()), ("sly".to_owned(), "${secret:pw}".to_owned())]);
         let secrets = BTreeMap::from([("pw".to_owned(), "hush".to_owned())]);
         let today = NaiveDate::from_ymd_opt(2026, 12, 30).expect("a date");
-        expand(text, &Values { variables: &variables, secrets: &secrets, today })
+        expand(text, &VariableScope { variables: &variables, secrets: &secrets, today })
     }
 
     #[test]

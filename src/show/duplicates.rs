@@ -7,14 +7,14 @@ use serde_json::{Map, Value as Json};
 
 use crate::config::Config;
 use crate::model::{TaskName, ValueColumn};
-use crate::normalise::likeness::{Likeness, Sieve};
+use crate::normalise::duplicates::{CandidateFilter, MatchKey};
 use crate::store::{RecordKey, Rows, Store, StoreError};
 
-pub use crate::normalise::likeness::{Group, How};
+pub use crate::normalise::duplicates::{DuplicateGroup, MatchKind};
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct DuplicateLimits {
     /// Records that are compared, at 16 bytes each while hashes are gathered.
     pub compared: u64,
     /// Records with company that are kept with their texts.
@@ -22,58 +22,59 @@ pub struct Limits {
 }
 
 #[derive(Clone)]
-pub struct Record {
+pub struct DuplicateRecord {
     pub task: TaskName,
     pub key: RecordKey,
     /// Its texts under their columns.
     pub cells: Map<String, Json>,
 }
 
-pub struct Found {
-    pub groups: Vec<Group<Record>>,
+pub struct DuplicateReport {
+    pub groups: Vec<DuplicateGroup<DuplicateRecord>>,
     pub compared: u64,
     /// Neither limit was reached.
     pub is_complete: bool,
 }
 
-pub fn through(
+pub fn find(
     config: &Config,
     store: &Store,
     tasks: &[TaskName],
     by: &[String],
-    limits: Limits,
-) -> Result<Found, StoreError> {
-    let mut sieve = Sieve::default();
+    limits: DuplicateLimits,
+) -> Result<DuplicateReport, StoreError> {
+    let mut sieve = CandidateFilter::default();
     let mut compared = 0;
-    each(config, store, tasks, by, |likeness, _, _, _| {
+    for_each_record(config, store, tasks, by, |likeness, _, _, _| {
         sieve.note(&likeness);
         compared += 1;
         compared < limits.compared
     })?;
-    let mut suspects = sieve.suspects();
+    let mut suspects = sieve.into_candidates();
     let mut is_complete = compared < limits.compared;
-    each(config, store, tasks, by, |likeness, task, rows, row| {
-        if suspects.has_company(&likeness) {
-            suspects.keep(likeness, Record { task: task.clone(), key: rows.keys[row], cells: cells(rows, row) });
+    for_each_record(config, store, tasks, by, |likeness, task, rows, row| {
+        if suspects.may_have_duplicate(&likeness) {
+            suspects
+                .keep(likeness, DuplicateRecord { task: task.clone(), key: rows.keys[row], cells: cells(rows, row) });
         }
         is_complete &= suspects.len() < limits.kept;
         suspects.len() < limits.kept
     })?;
-    Ok(Found { groups: suspects.groups(), compared, is_complete })
+    Ok(DuplicateReport { groups: suspects.groups(), compared, is_complete })
 }
 
 /// Every record that has something to compare, until the visitor has enough.
-fn each(
+fn for_each_record(
     config: &Config,
     store: &Store,
     tasks: &[TaskName],
     by: &[String],
-    mut visit: impl FnMut(Likeness, &TaskName, &Rows, usize) -> bool,
+    mut visit: impl FnMut(MatchKey, &TaskName, &Rows, usize) -> bool,
 ) -> Result<(), StoreError> {
     let mut goes_on = true;
     for task in tasks {
         let key = match by.is_empty() {
-            true => crate::taskdir::read(&config.tasks.join(task.as_str())).map_or(Vec::new(), |it| it.task.data.key),
+            true => crate::tasks::read(&config.tasks.join(task.as_str())).map_or(Vec::new(), |it| it.task.data.key),
             false => by.to_vec(),
         };
         store.each_published(task, &mut |rows| {
@@ -81,7 +82,7 @@ fn each(
             for (place, row) in rows.table.rows.iter().enumerate() {
                 let texts = columns.iter().filter_map(|&at| row.cells.get(at)?.as_deref());
                 // Where no columns are named, links say nothing of what a record is.
-                let likeness = Likeness::of(texts.filter(|text| !key.is_empty() || !is_link(text)));
+                let likeness = MatchKey::of(texts.filter(|text| !key.is_empty() || !is_link(text)));
                 goes_on = likeness.is_none_or(|likeness| visit(likeness, task, rows, place));
                 if !goes_on {
                     return ControlFlow::Break(());

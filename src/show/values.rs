@@ -18,7 +18,7 @@ pub fn document(task: &TaskName, rows: &Rows) -> Json {
     if !rows.values.is_empty() {
         document["types"] = types(rows);
         document["values"] = values(rows);
-        document["unread"] = json!(unread(rows));
+        document["unread"] = json!(unparsed(rows));
     }
     document
 }
@@ -37,7 +37,7 @@ fn values(rows: &Rows) -> Json {
 
 /// A text that has no value of its column's type.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Unread<'r> {
+pub struct UnparsedText<'r> {
     /// Counted from 0.
     pub record: usize,
     pub column: &'r str,
@@ -46,7 +46,7 @@ pub struct Unread<'r> {
 }
 
 /// Texts that have no value, each with the reason.
-pub fn unread(rows: &Rows) -> Vec<Unread<'_>> {
+pub fn unparsed(rows: &Rows) -> Vec<UnparsedText<'_>> {
     let main: Vec<(usize, &ValueColumn)> =
         rows.values.iter().enumerate().filter(|(_, it)| it.facet == Facet::Value).collect();
     let hints = Hints::new(chrono_tz::Tz::UTC, rows.last_seen, None, None);
@@ -58,7 +58,7 @@ pub fn unread(rows: &Rows) -> Vec<Unread<'_>> {
             // The page's own language and address are not here any more: read without them, it may have a value.
             let why = normalise::read(column.kind, text, &hints).err();
             let why = why.map_or("on its page it has none".to_owned(), |why| why.to_string());
-            found.push(Unread { record, column: &rows.table.columns[column.of], text, why });
+            found.push(UnparsedText { record, column: &rows.table.columns[column.of], text, why });
         }
     }
     found
@@ -66,7 +66,7 @@ pub fn unread(rows: &Rows) -> Vec<Unread<'_>> {
 
 /// Why texts of a column have no value.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Reason<'r> {
+pub struct UnparsedReason<'r> {
     pub column: &'r str,
     pub why: String,
     pub texts: usize,
@@ -75,21 +75,21 @@ pub struct Reason<'r> {
 }
 
 /// The reasons of all of them, in the order in which they are met.
-pub fn reasons(rows: &Rows) -> Vec<Reason<'_>> {
-    let mut reasons: Vec<Reason<'_>> = Vec::new();
-    for Unread { column, text, why, .. } in unread(rows) {
+pub fn reasons(rows: &Rows) -> Vec<UnparsedReason<'_>> {
+    let mut reasons: Vec<UnparsedReason<'_>> = Vec::new();
+    for UnparsedText { column, text, why, .. } in unparsed(rows) {
         match reasons.iter_mut().find(|it| it.column == column && it.why == why) {
             Some(known) => known.texts += 1,
-            None => reasons.push(Reason { column, why, texts: 1, first: text }),
+            None => reasons.push(UnparsedReason { column, why, texts: 1, first: text }),
         }
     }
     reasons
 }
 
-impl Reason<'_> {
+impl UnparsedReason<'_> {
     /// In a line, for a person.
     pub fn line(&self) -> String {
-        let Reason { column, why, texts, first } = self;
+        let UnparsedReason { column, why, texts, first } = self;
         let more = if *texts > 1 { format!(" ({texts} texts)") } else { String::new() };
         format!("{column}: {why}: “{first}”{more}")
     }
@@ -126,7 +126,7 @@ fn cell<'r>(rows: &Rows, cells: &'r [Json], of: usize, facet: Facet) -> &'r Json
 }
 
 /// A row with values for texts, where a column has a type; a text without a value has a question mark before it.
-pub fn shown(rows: &Rows, row: usize) -> Vec<String> {
+pub fn display_cells(rows: &Rows, row: usize) -> Vec<String> {
     let (Some(texts), cells) = (rows.table.rows.get(row), rows.cells.get(row)) else { return Vec::new() };
     let plain = |cell: &Json| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);
     let one = |(of, text): (usize, &Option<String>)| {

@@ -1,23 +1,23 @@
 //! The numbers behind a run's verdict, beside the runs before it.
 
-use crate::judge::{self, Account};
+use crate::judge::{self, VerdictExplanation};
 use crate::model::{PastRun, TaskName};
 use crate::store::{Store, StoreError};
-use crate::taskdir::TaskFolder;
+use crate::tasks::TaskFolder;
 
 /// Runs that are looked through for the good ones before: all that are kept by default.
-pub const LOOKED_THROUGH: u32 = 1_000;
+pub const MAX_PAST_RUNS: u32 = 1_000;
 
 /// Accounts for a run's verdict by what the task expects now.
-pub fn account(store: &Store, folder: &TaskFolder, run: &PastRun) -> Result<Account, StoreError> {
-    let past = store.past(&folder.name, LOOKED_THROUGH)?;
+pub fn account(store: &Store, folder: &TaskFolder, run: &PastRun) -> Result<VerdictExplanation, StoreError> {
+    let past = store.past_verdicts(&folder.name, MAX_PAST_RUNS)?;
     let before: Vec<PastRun> =
         past.into_iter().filter(|it| it.started_at < run.started_at && it.run != run.run).collect();
-    Ok(judge::account(&folder.task.expect, &folder.task.columns, &run.verdict, &before))
+    Ok(judge::explain(&folder.task.expect, &folder.task.columns, &run.verdict, &before))
 }
 
 /// The runs whose ids begin so.
-pub fn named(store: &Store, name: &TaskName, id: &str) -> Result<Vec<PastRun>, StoreError> {
-    let past = store.past(name, LOOKED_THROUGH)?;
+pub fn runs_by_id_prefix(store: &Store, name: &TaskName, id: &str) -> Result<Vec<PastRun>, StoreError> {
+    let past = store.past_verdicts(name, MAX_PAST_RUNS)?;
     Ok(past.into_iter().filter(|run| run.run.to_string().starts_with(id)).collect())
 }

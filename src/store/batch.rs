@@ -5,16 +5,16 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::StoreError;
-use super::digest::{self, Digest, Key};
+use super::digest::{self, Digest, KeyHash};
 use super::names::{self, ColumnName};
 use crate::model::{Row, ValueColumn};
 
 /// Rows that are written at a time. Measured on SQLite with 500,000 rows of 569 bytes: the fastest way that keeps readers
 /// and the log in peace.
-pub(super) const CHUNK: usize = 20_000;
+pub(super) const MAX_BUFFERED_ROWS: usize = 20_000;
 
 /// A run never holds more than this in memory, whatever its rows are like.
-const CHUNK_BYTES: usize = 8 << 20;
+const MAX_BUFFERED_BYTES: usize = 8 << 20;
 
 /// The rows of one run: what all of them come to, and those that are not written yet.
 #[derive(Default)]
@@ -26,14 +26,14 @@ pub(super) struct Batch {
     /// The columns that identify a record, as they are stored.
     pub key: Vec<String>,
     /// Not written yet; their texts and cells stand one after the other, so that a row costs no allocation.
-    waiting: Vec<Record>,
+    pending: Vec<BufferedRow>,
     text: String,
     cells: Vec<Option<Range<usize>>>,
 }
 
 /// A row that waits.
-pub(super) struct Record {
-    pub key: Key,
+pub(super) struct BufferedRow {
+    pub key: KeyHash,
     /// The first half of its digest.
     pub digest: u64,
     /// In milliseconds.
@@ -44,7 +44,7 @@ pub(super) struct Record {
 }
 
 /// Where the cells of some rows go.
-pub(super) struct Places {
+pub(super) struct BatchColumns {
     columns: Vec<usize>,
     /// Which cells identify a record; none where the whole record does.
     key: Vec<usize>,
@@ -52,22 +52,22 @@ pub(super) struct Places {
 
 impl Batch {
     /// Finds the places of rows with these columns; new columns are added.
-    pub fn place(
+    pub fn map_columns(
         &mut self,
         (columns, values): (&[String], &[ValueColumn]),
         key: &[String],
-    ) -> Result<Places, StoreError> {
-        let mut places = names::place(&mut self.columns, columns)?;
-        places.extend(names::place_values(&mut self.columns, &places, values)?);
+    ) -> Result<BatchColumns, StoreError> {
+        let mut places = names::assign_columns(&mut self.columns, columns)?;
+        places.extend(names::assign_value_columns(&mut self.columns, &places, values)?);
         let key: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
         let key = key.unwrap_or_default();
         if !key.is_empty() {
             self.key = key.iter().map(|&cell| self.columns[places[cell]].stored.clone()).collect();
         }
-        Ok(Places { columns: places, key })
+        Ok(BatchColumns { columns: places, key })
     }
 
-    pub fn take(&mut self, row: &Row, places: &Places, seen: i64) {
+    pub fn push(&mut self, row: &Row, places: &BatchColumns, seen: i64) {
         let first = self.cells.len();
         let cells = first..first + self.columns.len();
         self.cells.resize(cells.end, None);
@@ -83,41 +83,41 @@ impl Batch {
         };
         // Values follow from the texts, and some from the clock too: what is the same is what the page says.
         let texts = (0..self.columns.len()).filter(|&place| self.columns[place].is_text());
-        let record = digest::of_cells(texts.filter_map(named));
+        let record = digest::record_digest(texts.filter_map(named));
         let keyed = || places.key.iter().filter_map(|&index| places.columns.get(index)).filter_map(|&it| named(it));
-        let key = if keyed().next().is_some() { digest::of_cells(keyed()) } else { record };
+        let key = if keyed().next().is_some() { digest::record_digest(keyed()) } else { record };
         self.digest.add(record);
         self.rows += 1;
         let digest = digest::first_half(record);
-        self.waiting.push(Record { key: key.to_be_bytes(), digest, seen, page: row.page, cells });
+        self.pending.push(BufferedRow { key: key.to_be_bytes(), digest, seen, page: row.page, cells });
     }
 
     /// So much waits that it should be written.
     pub fn is_full(&self) -> bool {
         let bytes = self.text.len() + self.cells.len() * size_of::<Option<Range<usize>>>();
-        self.waiting.len() >= CHUNK || bytes >= CHUNK_BYTES
+        self.pending.len() >= MAX_BUFFERED_ROWS || bytes >= MAX_BUFFERED_BYTES
     }
 
-    pub fn waiting(&self) -> &[Record] {
-        &self.waiting
+    pub fn pending(&self) -> &[BufferedRow] {
+        &self.pending
     }
 
     /// The cells of a record that waits, one for each column.
-    pub fn cells(&self, record: &Record) -> impl Iterator<Item = Option<&str>> {
+    pub fn cells(&self, record: &BufferedRow) -> impl Iterator<Item = Option<&str>> {
         let cells = &self.cells[record.cells.clone()];
         (0..self.columns.len()).map(|index| cells.get(index).cloned().flatten().map(|text| &self.text[text]))
     }
 
     /// What waited was written.
-    pub fn written(&mut self) {
-        self.waiting.clear();
+    pub fn clear_pending(&mut self) {
+        self.pending.clear();
         self.text.clear();
         self.cells.clear();
     }
 
     /// The columns as they stand in the database.
     pub fn columns_json(&self) -> Result<String, StoreError> {
-        serde_json::to_string(&self.columns).map_err(StoreError::value)
+        serde_json::to_string(&self.columns).map_err(StoreError::invalid_value)
     }
 }
 

@@ -8,18 +8,18 @@ use std::mem;
 
 use super::StoreError;
 use super::digest;
-use super::history::{Unlisted, What};
-use crate::model::Counts;
+use super::history::{ChangeKind, UnlistedReason};
+use crate::model::ChangeCounts;
 
 /// So many records are listed whatever share of the table they are: the prices of a whole shop may change every day.
-const FEW: u64 = 10_000;
+const ALWAYS_LISTED: u64 = 10_000;
 
 /// More are never listed: 100,000 records with one changed cell each came to 21 MB of history.
-const MOST: u64 = 100_000;
+const MAX_LISTED: u64 = 100_000;
 
 /// A record, as far as comparing needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
+pub(super) struct RowFingerprint {
     pub key: u128,
     /// Where it stands in its table.
     pub row: i64,
@@ -29,53 +29,53 @@ pub(super) struct Mark {
 
 /// What two generations can be compared by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(super) struct ComparisonBasis {
     /// The columns of texts that both have.
-    common: Vec<String>,
+    common_columns: Vec<String>,
     /// Columns or key are others than before: keys are computed anew from these columns, for both.
-    rekeyed: Option<Vec<String>>,
+    new_key_columns: Option<Vec<String>>,
 }
 
 /// The columns of texts of a generation, and those of them that identify a record; unknown of older ones.
-pub(super) type Shape = (Vec<String>, Option<Vec<String>>);
+pub(super) type RowShape = (Vec<String>, Option<Vec<String>>);
 
-impl Measure {
+impl ComparisonBasis {
     /// None where the columns that tell records apart are not in both.
-    pub fn of((old, old_key): &Shape, (new, new_key): &Shape) -> Option<Measure> {
+    pub fn of((old, old_key): &RowShape, (new, new_key): &RowShape) -> Option<ComparisonBasis> {
         let is_same = old == new && old_key == new_key;
         let common: Vec<String> = new.iter().filter(|column| old.contains(column)).cloned().collect();
         let key = new_key.clone().unwrap_or_default();
         let is_possible = is_same || !common.is_empty() && key.iter().all(|column| common.contains(column));
-        is_possible.then(|| Measure { common, rekeyed: (!is_same).then_some(key) })
+        is_possible.then(|| ComparisonBasis { common_columns: common, new_key_columns: (!is_same).then_some(key) })
     }
 
     /// What was written down beside the rows holds for both.
-    pub fn is_as_written(&self) -> bool {
-        self.rekeyed.is_none()
+    pub fn uses_stored_keys(&self) -> bool {
+        self.new_key_columns.is_none()
     }
 
-    pub fn compares(&self, column: &str) -> bool {
-        self.is_as_written() || self.common.iter().any(|it| it == column)
+    pub fn includes_column(&self, column: &str) -> bool {
+        self.uses_stored_keys() || self.common_columns.iter().any(|it| it == column)
     }
 
     /// Of a record, from its cells in the columns that are compared.
-    pub fn mark(&self, row: i64, written_key: u128, cells: &[(&str, &str)]) -> Mark {
-        let record = digest::of_cells(cells.iter().copied());
-        let key = match &self.rekeyed {
+    pub fn fingerprint(&self, row: i64, written_key: u128, cells: &[(&str, &str)]) -> RowFingerprint {
+        let record = digest::record_digest(cells.iter().copied());
+        let key = match &self.new_key_columns {
             None => written_key,
             Some(key) => {
                 let keyed = || key.iter().filter_map(|name| cells.iter().find(|(column, _)| column == name)).copied();
-                if keyed().next().is_some() { digest::of_cells(keyed()) } else { record }
+                if keyed().next().is_some() { digest::record_digest(keyed()) } else { record }
             }
         };
-        Mark { key, row, digest: digest::first_half(record) }
+        RowFingerprint { key, row, digest: digest::first_half(record) }
     }
 }
 
 /// A record that is not as it was: where it stands in the new table, or in the old one if it was removed, and where it stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Difference {
-    pub what: What,
+    pub kind: ChangeKind,
     pub row: i64,
     pub row_before: i64,
     pub key: u128,
@@ -84,17 +84,17 @@ pub(super) struct Difference {
 /// What two generations do not have in common.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
-    pub counts: Counts,
+    pub counts: ChangeCounts,
     /// As many as may be listed.
-    found: Vec<Difference>,
+    listable: Vec<Difference>,
 }
 
 impl Differences {
     /// Takes in two generations, or parts of them with the same range of keys; both sorted.
-    pub fn join(
+    pub fn merge_join(
         &mut self,
-        before: impl Iterator<Item = Result<Mark, StoreError>>,
-        after: impl Iterator<Item = Result<Mark, StoreError>>,
+        before: impl Iterator<Item = Result<RowFingerprint, StoreError>>,
+        after: impl Iterator<Item = Result<RowFingerprint, StoreError>>,
     ) -> Result<(), StoreError> {
         let (mut before, mut after) = (before.peekable(), after.peekable());
         let (mut old, mut new) = (Vec::new(), Vec::new());
@@ -106,66 +106,66 @@ impl Differences {
                 (Some(Ok(old)), Some(Ok(new))) => old.key.cmp(&new.key),
             };
             if order != Ordering::Greater {
-                next_key(&mut before, &mut old)?;
+                next_key_group(&mut before, &mut old)?;
             }
             if order != Ordering::Less {
-                next_key(&mut after, &mut new)?;
+                next_key_group(&mut after, &mut new)?;
             }
-            self.take_key(&mut old, &mut new);
+            self.diff_key_group(&mut old, &mut new);
         }
     }
 
     /// The rows of one key, before and after. Where several share it, equal rows cancel out, wherever they stand, and
     /// the rest are paired by their order: each row that is not as it was counts once and is listed once.
-    fn take_key(&mut self, old: &mut Vec<Mark>, new: &mut Vec<Mark>) {
+    fn diff_key_group(&mut self, old: &mut Vec<RowFingerprint>, new: &mut Vec<RowFingerprint>) {
         if old.len() > 1 || new.len() > 1 {
-            leave_out_equal(old, new);
+            cancel_equal_rows(old, new);
         }
         let (mut olds, mut news) = (old.drain(..), new.drain(..));
         loop {
             match (olds.next(), news.next()) {
                 (None, None) => return,
-                (old, new) => self.take(old, new),
+                (old, new) => self.count_pair(old, new),
             }
         }
     }
 
-    fn take(&mut self, old: Option<Mark>, new: Option<Mark>) {
+    fn count_pair(&mut self, old: Option<RowFingerprint>, new: Option<RowFingerprint>) {
         let (what, key, row) = match (old, new) {
             (Some(old), Some(new)) if old.digest == new.digest => return,
-            (Some(_), Some(new)) => (What::Changed, new.key, new.row),
-            (None, Some(new)) => (What::Added, new.key, new.row),
-            (Some(old), None) => (What::Removed, old.key, old.row),
+            (Some(_), Some(new)) => (ChangeKind::Changed, new.key, new.row),
+            (None, Some(new)) => (ChangeKind::Added, new.key, new.row),
+            (Some(old), None) => (ChangeKind::Removed, old.key, old.row),
             (None, None) => return,
         };
         match what {
-            What::Added => self.counts.added += 1,
-            What::Changed => self.counts.changed += 1,
-            What::Removed => self.counts.removed += 1,
+            ChangeKind::Added => self.counts.added += 1,
+            ChangeKind::Changed => self.counts.changed += 1,
+            ChangeKind::Removed => self.counts.removed += 1,
         }
-        if self.counts.all() <= MOST {
-            self.found.push(Difference { what, row, row_before: old.map_or(0, |old| old.row), key });
+        if self.counts.total() <= MAX_LISTED {
+            self.listable.push(Difference { kind: what, row, row_before: old.map_or(0, |old| old.row), key });
         } else {
-            self.found = Vec::new();
+            self.listable = Vec::new();
         }
     }
 
     /// What is listed, each kind in the order of its table, or why nothing is. `rows` has the larger of the two.
-    pub fn listed(&mut self, rows: u64) -> Result<Vec<Difference>, Unlisted> {
-        let all = self.counts.all();
-        if all > FEW && (all > MOST || all > rows / 2) {
-            return Err(Unlisted::Many);
+    pub fn listed(&mut self, rows: u64) -> Result<Vec<Difference>, UnlistedReason> {
+        let all = self.counts.total();
+        if all > ALWAYS_LISTED && (all > MAX_LISTED || all > rows / 2) {
+            return Err(UnlistedReason::Many);
         }
-        let mut found = mem::take(&mut self.found);
+        let mut found = mem::take(&mut self.listable);
         found.sort_unstable();
         Ok(found)
     }
 }
 
 /// All rows of the next key.
-fn next_key<I>(marks: &mut Peekable<I>, of_key: &mut Vec<Mark>) -> Result<(), StoreError>
+fn next_key_group<I>(marks: &mut Peekable<I>, of_key: &mut Vec<RowFingerprint>) -> Result<(), StoreError>
 where
-    I: Iterator<Item = Result<Mark, StoreError>>,
+    I: Iterator<Item = Result<RowFingerprint, StoreError>>,
 {
     let Some(first) = marks.next().transpose()? else { return Ok(()) };
     of_key.push(first);
@@ -176,13 +176,13 @@ where
 }
 
 /// Takes out what both have, as often as both have it. The order stays.
-fn leave_out_equal(old: &mut Vec<Mark>, new: &mut Vec<Mark>) {
+fn cancel_equal_rows(old: &mut Vec<RowFingerprint>, new: &mut Vec<RowFingerprint>) {
     let mut both: HashMap<u64, (usize, usize)> = HashMap::new();
     old.iter().for_each(|mark| both.entry(mark.digest).or_default().0 += 1);
     new.iter().for_each(|mark| both.entry(mark.digest).or_default().1 += 1);
     let equal = |(digest, (old, new)): (u64, (usize, usize))| (digest, (old.min(new), old.min(new)));
     let mut equal: HashMap<u64, (usize, usize)> = both.into_iter().map(equal).collect();
-    let mut is_other = |mark: &Mark, count: fn(&mut (usize, usize)) -> &mut usize| {
+    let mut is_other = |mark: &RowFingerprint, count: fn(&mut (usize, usize)) -> &mut usize| {
         let left = equal.get_mut(&mark.digest).map(count).filter(|left| **left > 0);
         left.map(|left| *left -= 1).is_none()
     };
@@ -199,22 +199,22 @@ mod tests {
         let mut found = Differences::default();
         let before = marks(&[(1, 1, 7), (1, 2, 7), (1, 3, 8), (1, 4, 9), (2, 5, 1)]);
         let after = marks(&[(1, 1, 9), (1, 2, 5), (1, 3, 7), (2, 4, 1), (2, 5, 1), (3, 6, 1), (3, 7, 1)]);
-        found.join(before.into_iter(), after.into_iter()).expect("marks");
-        assert_eq!(found.counts, Counts { added: 3, changed: 1, removed: 1 });
-        let listed: Vec<(What, i64, i64)> =
-            found.listed(9).expect("few").iter().map(|it| (it.what, it.row, it.row_before)).collect();
+        found.merge_join(before.into_iter(), after.into_iter()).expect("marks");
+        assert_eq!(found.counts, ChangeCounts { added: 3, changed: 1, removed: 1 });
+        let listed: Vec<(ChangeKind, i64, i64)> =
+            found.listed(9).expect("few").iter().map(|it| (it.kind, it.row, it.row_before)).collect();
         let expected = [
-            (What::Added, 5, 0),
-            (What::Added, 6, 0),
-            (What::Added, 7, 0),
-            (What::Changed, 2, 2),
-            (What::Removed, 3, 3),
+            (ChangeKind::Added, 5, 0),
+            (ChangeKind::Added, 6, 0),
+            (ChangeKind::Added, 7, 0),
+            (ChangeKind::Changed, 2, 2),
+            (ChangeKind::Removed, 3, 3),
         ];
         assert_eq!(listed, expected);
     }
 
-    fn marks(of: &[(u128, i64, u64)]) -> Vec<Result<Mark, StoreError>> {
-        of.iter().map(|&(key, row, digest)| Ok(Mark { key, row, digest })).collect()
+    fn marks(of: &[(u128, i64, u64)]) -> Vec<Result<RowFingerprint, StoreError>> {
+        of.iter().map(|&(key, row, digest)| Ok(RowFingerprint { key, row, digest })).collect()
     }
 
     #[test]
@@ -222,33 +222,35 @@ mod tests {
         let mut found = Differences::default();
         let before = marks(&[(1, 4, 9), (3, 1, 9), (5, 2, 9), (6, 3, 9)]);
         let after = marks(&[(0, 2, 9), (3, 3, 9), (5, 4, 8), (7, 1, 9)]);
-        found.join(before.into_iter(), after.into_iter()).expect("marks");
-        assert_eq!(found.counts, Counts { added: 2, changed: 1, removed: 2 });
-        let listed: Vec<(What, u128, i64)> =
-            found.listed(4).expect("few").iter().map(|it| (it.what, it.key, it.row)).collect();
+        found.merge_join(before.into_iter(), after.into_iter()).expect("marks");
+        assert_eq!(found.counts, ChangeCounts { added: 2, changed: 1, removed: 2 });
+        let listed: Vec<(ChangeKind, u128, i64)> =
+            found.listed(4).expect("few").iter().map(|it| (it.kind, it.key, it.row)).collect();
         let expected = [
-            (What::Added, 7, 1),
-            (What::Added, 0, 2),
-            (What::Changed, 5, 4),
-            (What::Removed, 6, 3),
-            (What::Removed, 1, 4),
+            (ChangeKind::Added, 7, 1),
+            (ChangeKind::Added, 0, 2),
+            (ChangeKind::Changed, 5, 4),
+            (ChangeKind::Removed, 6, 3),
+            (ChangeKind::Removed, 1, 4),
         ];
         assert_eq!(listed, expected);
     }
 
     #[test]
     fn most_of_a_large_table_is_counted_and_not_listed() {
-        let all = |digest: u64, rows: u64| (0..rows).map(move |n| Ok(Mark { key: n.into(), row: n as i64, digest }));
+        let all = |digest: u64, rows: u64| {
+            (0..rows).map(move |n| Ok(RowFingerprint { key: n.into(), row: n as i64, digest }))
+        };
         let check = |changed: u64, rows: u64| {
             let mut found = Differences::default();
-            found.join(all(1, changed), all(2, changed)).expect("marks");
+            found.merge_join(all(1, changed), all(2, changed)).expect("marks");
             assert_eq!(found.counts.changed, changed);
             found.listed(rows).map(|listed| listed.len() as u64)
         };
-        assert_eq!(check(FEW, FEW), Ok(FEW), "a whole shop");
-        assert_eq!(check(FEW + 1, FEW + 1), Err(Unlisted::Many));
-        assert_eq!(check(FEW + 1, 2 * FEW + 2), Ok(FEW + 1), "half of it");
-        assert_eq!(check(MOST + 1, 1_000_000), Err(Unlisted::Many));
+        assert_eq!(check(ALWAYS_LISTED, ALWAYS_LISTED), Ok(ALWAYS_LISTED), "a whole shop");
+        assert_eq!(check(ALWAYS_LISTED + 1, ALWAYS_LISTED + 1), Err(UnlistedReason::Many));
+        assert_eq!(check(ALWAYS_LISTED + 1, 2 * ALWAYS_LISTED + 2), Ok(ALWAYS_LISTED + 1), "half of it");
+        assert_eq!(check(MAX_LISTED + 1, 1_000_000), Err(UnlistedReason::Many));
     }
 
     #[test]
@@ -258,22 +260,28 @@ mod tests {
             (own(columns), Some(own(key)))
         };
         let old = shape(&["link", "name"], &["link"]);
-        assert!(Measure::of(&old, &old).is_some_and(|it| it.is_as_written()));
-        assert_eq!(Measure::of(&old, &shape(&["url", "name"], &["url"])), None, "the key was renamed");
-        assert_eq!(Measure::of(&old, &shape(&["x"], &[])), None, "nothing is the same");
-        let wider = Measure::of(&old, &shape(&["link", "name", "badge"], &["link"])).expect("both have the key");
-        assert_eq!((wider.compares("name"), wider.compares("badge")), (true, false));
-        let (a, b) =
-            (wider.mark(1, 7, &[("link", "/a"), ("name", "A")]), wider.mark(9, 8, &[("link", "/a"), ("name", "B")]));
+        assert!(ComparisonBasis::of(&old, &old).is_some_and(|it| it.uses_stored_keys()));
+        assert_eq!(ComparisonBasis::of(&old, &shape(&["url", "name"], &["url"])), None, "the key was renamed");
+        assert_eq!(ComparisonBasis::of(&old, &shape(&["x"], &[])), None, "nothing is the same");
+        let wider =
+            ComparisonBasis::of(&old, &shape(&["link", "name", "badge"], &["link"])).expect("both have the key");
+        assert_eq!((wider.includes_column("name"), wider.includes_column("badge")), (true, false));
+        let (a, b) = (
+            wider.fingerprint(1, 7, &[("link", "/a"), ("name", "A")]),
+            wider.fingerprint(9, 8, &[("link", "/a"), ("name", "B")]),
+        );
         assert_eq!((a.key == b.key, a.digest == b.digest), (true, false), "{a:?} {b:?}");
-        let other_key = Measure::of(&old, &shape(&["link", "name"], &[])).expect("the same columns");
-        assert_ne!(other_key.mark(1, 7, &[("name", "A")]).key, other_key.mark(1, 7, &[("name", "B")]).key);
+        let other_key = ComparisonBasis::of(&old, &shape(&["link", "name"], &[])).expect("the same columns");
+        assert_ne!(
+            other_key.fingerprint(1, 7, &[("name", "A")]).key,
+            other_key.fingerprint(1, 7, &[("name", "B")]).key
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let broken = || std::iter::once(Err(StoreError::Value("a block".to_owned())));
-        assert!(Differences::default().join(broken(), marks(&[(1, 1, 1)]).into_iter()).is_err());
-        assert!(Differences::default().join(marks(&[(1, 1, 1)]).into_iter(), broken()).is_err());
+        let broken = || std::iter::once(Err(StoreError::InvalidValue("a block".to_owned())));
+        assert!(Differences::default().merge_join(broken(), marks(&[(1, 1, 1)]).into_iter()).is_err());
+        assert!(Differences::default().merge_join(marks(&[(1, 1, 1)]).into_iter(), broken()).is_err());
     }
 }

@@ -4,9 +4,9 @@
 //! The source is only read. What follows from the rest is not copied but made anew: the index of words, keys in blocks, and
 //! who among the daemons has which task.
 
+mod checksum;
+mod buffer;
 mod tables;
-mod gather;
-mod sum;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -14,29 +14,29 @@ use serde::Serialize;
 use super::digest;
 use super::names::ColumnName;
 use super::postgres;
-use super::settle::Generation;
+use super::run_end::Generation;
 use super::sqlite;
 use super::{Store, StoreError};
 use crate::model::{StoreAddress, TaskName};
 
-pub(super) use gather::{give_entries, give_set};
-use sum::Sum;
-pub(super) use tables::{AFTER_ROWS, BEFORE_ROWS, FOLDERS};
-pub use tables::{Datum, Kept, Kind};
+pub(super) use self::buffer::{send_entries, send_generation};
+use self::checksum::GenerationChecksum;
+pub use tables::{CopiedTable, Datum, DatumKind};
+pub(super) use tables::{FOLDER_TABLES, TABLES_AFTER_ROWS, TABLES_BEFORE_ROWS};
 
 /// What is copied, in this order: tasks and runs; each set of rows, from its beginning to its end; what else is kept of them.
-pub enum Part<'a> {
+pub enum CopyPart<'a> {
     /// Rows of one of our own tables.
-    Entries(&'static Kept, &'a [Vec<Datum>]),
+    Entries(&'static CopiedTable, &'a [Vec<Datum>]),
     /// A set of rows begins.
-    Set(&'a Set),
-    Records(&'a Set, &'a [Record]),
+    GenerationBegin(&'a CopiedGeneration),
+    Rows(&'a CopiedGeneration, &'a [CopiedRow]),
     /// All records of the set were given.
-    Whole(&'a Set),
+    GenerationEnd(&'a CopiedGeneration),
 }
 
 /// The rows of one good run, or of one that was kept aside.
-pub struct Set {
+pub struct CopiedGeneration {
     pub(super) generation: Generation,
     pub(super) task: TaskName,
     pub(super) run: String,
@@ -45,7 +45,7 @@ pub struct Set {
 }
 
 /// A row as it is stored: numbers are their digits.
-pub struct Record {
+pub struct CopiedRow {
     pub(super) key: Vec<u8>,
     /// In milliseconds.
     pub(super) first_seen: i64,
@@ -53,11 +53,11 @@ pub struct Record {
     pub(super) cells: Vec<Option<String>>,
 }
 
-impl Record {
+impl CopiedRow {
     /// Of the texts as found; values follow from them.
     pub(super) fn digest(&self, columns: &[ColumnName]) -> u128 {
         let texts = columns.iter().zip(&self.cells).filter(|(column, _)| column.is_text());
-        digest::of_cells(texts.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?))))
+        digest::record_digest(texts.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?))))
     }
 
     fn bytes(&self) -> usize {
@@ -65,28 +65,28 @@ impl Record {
     }
 }
 
-impl Set {
+impl CopiedGeneration {
     /// Whether anybody will ask for records of it by their keys.
-    pub(super) fn is_shown(&self) -> bool {
+    pub(super) fn needs_key_lookup(&self) -> bool {
         self.state == "published"
     }
 }
 
 /// A store that can be copied.
-pub trait Giving {
+pub trait Exporter {
     /// The daemons that are at work on it: under their hands it changes.
-    fn at_work(&self) -> Result<Vec<String>, StoreError>;
+    fn active_daemons(&self) -> Result<Vec<String>, StoreError>;
 
     /// Everything that is kept, all of one moment.
-    fn give(&self, take: Take<'_>) -> Result<(), StoreError>;
+    fn export(&self, take: PartSink<'_>) -> Result<(), StoreError>;
 }
 
 /// Takes one part after the other.
-pub type Take<'t> = &'t mut dyn FnMut(Part<'_>) -> Result<(), StoreError>;
+pub type PartSink<'t> = &'t mut dyn FnMut(CopyPart<'_>) -> Result<(), StoreError>;
 
 /// A store in the making. Until it is finished nobody can open it; one that was cut short is begun anew.
-pub(super) trait Taking {
-    fn take(&mut self, part: Part<'_>) -> Result<(), StoreError>;
+pub(super) trait CopyTarget {
+    fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError>;
 
     /// Looks through what was taken; from then on it is a store.
     fn finish(self: Box<Self>) -> Result<(), StoreError>;
@@ -94,7 +94,7 @@ pub(super) trait Taking {
 
 /// How much was copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Copied {
+pub struct CopyCounts {
     pub tasks: u64,
     pub runs: u64,
     /// Published, those before them, and those kept aside.
@@ -105,46 +105,46 @@ pub struct Copied {
     pub changes: u64,
 }
 
-impl Copied {
-    fn count(&mut self, part: &Part<'_>) {
+impl CopyCounts {
+    fn count(&mut self, part: &CopyPart<'_>) {
         let number = |entries: usize| entries as u64;
         match part {
-            Part::Entries(table, entries) => match table.name {
+            CopyPart::Entries(table, entries) => match table.name {
                 "_task" => self.tasks += number(entries.len()),
                 "_runs" => self.runs += number(entries.len()),
                 "_pages" => self.pages += number(entries.len()),
                 "_change" => self.changes += number(entries.len()),
                 _ => {}
             },
-            Part::Set(_) => self.sets += 1,
-            Part::Records(_, records) => self.rows += number(records.len()),
-            Part::Whole(_) => {}
+            CopyPart::GenerationBegin(_) => self.sets += 1,
+            CopyPart::Rows(_, records) => self.rows += number(records.len()),
+            CopyPart::GenerationEnd(_) => {}
         }
     }
 }
 
 /// Copies a store into a new one at another address; `watch` hears how far it is.
-pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&Copied)) -> Result<Copied, StoreError> {
-    nobody_at_work(from)?;
-    let mut target: Box<dyn Taking> = match to {
-        StoreAddress::Sqlite(path) => Box::new(sqlite::Taker::begin(path)?),
-        StoreAddress::Postgres(address) => Box::new(postgres::Taker::begin(address)?),
+pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts)) -> Result<CopyCounts, StoreError> {
+    refuse_if_daemons_active(from)?;
+    let mut target: Box<dyn CopyTarget> = match to {
+        StoreAddress::Sqlite(path) => Box::new(sqlite::Importer::begin(path)?),
+        StoreAddress::Postgres(address) => Box::new(postgres::Importer::begin(address)?),
     };
-    let (mut copied, mut sum) = (Copied::default(), Sum::default());
-    from.give(&mut |part| {
+    let (mut copied, mut sum) = (CopyCounts::default(), GenerationChecksum::default());
+    from.export(&mut |part| {
         copied.count(&part);
         watch(&copied);
         sum.check(&part)?;
-        target.take(part)
+        target.import_part(part)
     })?;
     // What somebody did meanwhile would be missing.
-    nobody_at_work(from)?;
+    refuse_if_daemons_active(from)?;
     target.finish()?;
     Ok(copied)
 }
 
 /// Refuses a store that changes under somebody's hands.
-pub fn nobody_at_work(from: &Store) -> Result<(), StoreError> {
-    let daemons = from.at_work()?;
-    if daemons.is_empty() { Ok(()) } else { Err(StoreError::AtWork(daemons)) }
+pub fn refuse_if_daemons_active(from: &Store) -> Result<(), StoreError> {
+    let daemons = from.active_daemons()?;
+    if daemons.is_empty() { Ok(()) } else { Err(StoreError::DaemonsActive(daemons)) }
 }

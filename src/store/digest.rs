@@ -7,11 +7,11 @@ use std::hash::Hasher;
 use super::StoreError;
 
 /// What tells a record from run to run: the hash of the cells that identify it.
-pub(super) type Key = [u8; 16];
+pub(super) type KeyHash = [u8; 16];
 
 /// Of one record, from the cells that are there, under their names. Columns without a value leave no mark, so that a
 /// column which only a later page has does not change the records before it.
-pub(super) fn of_cells<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u128 {
+pub(super) fn record_digest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u128 {
     let mut hasher = SipHasher13::new();
     for (name, text) in cells {
         hasher.write(name.as_bytes());
@@ -42,7 +42,7 @@ impl Digest {
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Digest, StoreError> {
-        let bytes = bytes.try_into().map_err(|_| StoreError::Value("a digest has 16 bytes".to_owned()))?;
+        let bytes = bytes.try_into().map_err(|_| StoreError::InvalidValue("a digest has 16 bytes".to_owned()))?;
         Ok(Digest(u128::from_be_bytes(bytes)))
     }
 }

@@ -20,20 +20,20 @@ pub struct Member {
 
 /// What a look round the fleet has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct HeartbeatReport {
     /// The tasks that are this daemon's, and whether they are paused.
-    pub ours: Vec<(TaskName, bool)>,
+    pub own_tasks: Vec<(TaskName, bool)>,
     /// Runs of daemons that are gone; they are recorded as crash, and their tasks are due.
-    pub buried: Vec<(RunId, TaskName)>,
+    pub crashed_runs: Vec<(RunId, TaskName)>,
     /// Daemons that are there, this one among them.
     pub members: u64,
     /// Others had buried this one: from now on it is another.
-    pub reborn: Option<Member>,
+    pub rejoined_as: Option<Member>,
     /// Differs when a shared folder does.
     pub folders: (i64, i64),
 }
 
-pub trait Fleet {
+pub trait FleetMembership {
     /// Joins the daemons that share this store, under a name that no other living one has. `home` tells a daemon that starts again
     /// from another one of the same name.
     fn join(&mut self, _name: &str, _home: &str, _lease: Duration) -> Result<Option<Member>, StoreError> {
@@ -41,11 +41,11 @@ pub trait Fleet {
     }
 
     /// What is written from now on is this member's.
-    fn act_for(&mut self, _member: Member) {}
+    fn set_member(&mut self, _member: Member) {}
 
     /// Renews the lease and buries the dead. If `shares`, takes a fair share of the tasks, and gives up what is more than that,
     /// but nothing that is `busy`.
-    fn look_round(&mut self, _busy: &[TaskName], _shares: bool) -> Result<Option<Look>, StoreError> {
+    fn heartbeat(&mut self, _busy: &[TaskName], _shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
         Ok(None)
     }
 
@@ -60,12 +60,12 @@ pub trait Fleet {
     }
 
     /// Books the next turn at a host over the whole fleet, which is left alone for `delay` after it. Says how long to wait for it.
-    fn next_turn(&mut self, _host: &str, _delay: Duration) -> Result<Duration, StoreError> {
+    fn reserve_host_turn(&mut self, _host: &str, _delay: Duration) -> Result<Duration, StoreError> {
         Ok(Duration::ZERO)
     }
 
     /// A host wants to be left alone for so long, by everybody.
-    fn rest(&mut self, _host: &str, _pause: Duration) -> Result<(), StoreError> {
+    fn back_off_host(&mut self, _host: &str, _pause: Duration) -> Result<(), StoreError> {
         Ok(())
     }
 }

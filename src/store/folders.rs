@@ -7,7 +7,7 @@ use crate::model::TaskName;
 
 /// A shared folder, without its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FolderHead {
+pub struct FolderVersion {
     pub task: TaskName,
     /// Grows with each change.
     pub version: i64,
@@ -24,8 +24,8 @@ pub struct SharedFile {
 }
 
 /// Folders that are shared; a store with one writer shares none.
-pub trait Folders {
-    fn folders(&self) -> Result<Vec<FolderHead>, StoreError> {
+pub trait SharedFolders {
+    fn folders(&self) -> Result<Vec<FolderVersion>, StoreError> {
         Ok(Vec::new())
     }
 

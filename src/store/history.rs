@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::StoreError;
-use super::life::Life;
-use crate::model::{Counts, RunId, Span, TaskName};
+use super::record_history::RecordHistory;
+use crate::model::{ChangeCounts, RunId, TaskName, TimeSpan};
 
 /// Why the records of a change are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unlisted {
+pub enum UnlistedReason {
     /// So many differ that a list would be the table again; they are counted.
     Many,
     /// The columns that tell one record from another are not the same; nothing can be compared.
@@ -26,33 +26,35 @@ pub enum Unlisted {
     Lost,
 }
 
-impl Unlisted {
-    pub const ALL: &'static [Unlisted] = &[Unlisted::Many, Unlisted::Key, Unlisted::Lost];
+impl UnlistedReason {
+    pub const ALL: &'static [UnlistedReason] = &[UnlistedReason::Many, UnlistedReason::Key, UnlistedReason::Lost];
 
     pub fn word(self) -> &'static str {
         match self {
-            Unlisted::Many => "many",
-            Unlisted::Key => "key",
-            Unlisted::Lost => "lost",
+            UnlistedReason::Many => "many",
+            UnlistedReason::Key => "key",
+            UnlistedReason::Lost => "lost",
         }
     }
 
     pub fn sentence(self) -> &'static str {
         match self {
-            Unlisted::Many => "most of a large table is different: the records are counted, not listed",
-            Unlisted::Key => "the columns that tell records apart are others than before: nothing could be compared",
-            Unlisted::Lost => "the rows of before were gone before they were compared",
+            UnlistedReason::Many => "most of a large table is different: the records are counted, not listed",
+            UnlistedReason::Key => {
+                "the columns that tell records apart are others than before: nothing could be compared"
+            }
+            UnlistedReason::Lost => "the rows of before were gone before they were compared",
         }
     }
 
-    pub(super) fn from_word(word: &str) -> Option<Unlisted> {
-        Unlisted::ALL.iter().copied().find(|it| it.word() == word)
+    pub(super) fn from_word(word: &str) -> Option<UnlistedReason> {
+        UnlistedReason::ALL.iter().copied().find(|it| it.word() == word)
     }
 }
 
 /// One publication that changed what is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct ChangeSet {
     /// Grows from change to change of a task.
     pub id: i64,
     pub run: RunId,
@@ -60,38 +62,38 @@ pub struct Change {
     pub rows_before: u64,
     pub rows_after: u64,
     /// None while a large table is still being compared.
-    pub counts: Option<Counts>,
-    pub unlisted: Option<Unlisted>,
+    pub counts: Option<ChangeCounts>,
+    pub unlisted: Option<UnlistedReason>,
 }
 
-impl Change {
+impl ChangeSet {
     /// The counts, unless they say nothing.
-    pub fn compared(&self) -> Option<Counts> {
-        self.counts.filter(|_| !matches!(self.unlisted, Some(Unlisted::Key | Unlisted::Lost)))
+    pub fn known_counts(&self) -> Option<ChangeCounts> {
+        self.counts.filter(|_| !matches!(self.unlisted, Some(UnlistedReason::Key | UnlistedReason::Lost)))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum ChangeKind {
     Added,
     Changed,
     Removed,
 }
 
-impl What {
-    pub const ALL: &'static [What] = &[What::Added, What::Changed, What::Removed];
+impl ChangeKind {
+    pub const ALL: &'static [ChangeKind] = &[ChangeKind::Added, ChangeKind::Changed, ChangeKind::Removed];
 
     pub fn word(self) -> &'static str {
         match self {
-            What::Added => "added",
-            What::Changed => "changed",
-            What::Removed => "removed",
+            ChangeKind::Added => "added",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Removed => "removed",
         }
     }
 
-    pub(super) fn from_word(word: &str) -> Option<What> {
-        What::ALL.iter().copied().find(|it| it.word() == word)
+    pub(super) fn from_word(word: &str) -> Option<ChangeKind> {
+        ChangeKind::ALL.iter().copied().find(|it| it.word() == word)
     }
 }
 
@@ -121,7 +123,7 @@ impl Serialize for RecordKey {
 
 /// A cell's text, and what it means where its column has a type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Cell {
+pub struct CellValue {
     pub text: Option<String>,
     #[serde(skip_serializing_if = "Json::is_null")]
     pub value: Json,
@@ -131,8 +133,8 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellChange {
     pub column: String,
-    pub from: Cell,
-    pub to: Cell,
+    pub from: CellValue,
+    pub to: CellValue,
 }
 
 /// A record that a change has added, changed or removed.
@@ -141,7 +143,7 @@ pub struct RecordChange {
     /// Grows from record to record of a change.
     pub id: i64,
     pub key: RecordKey,
-    pub what: What,
+    pub what: ChangeKind,
     /// For people: the texts of its key columns, or else the first text that it has.
     pub name: String,
     pub cells: Vec<CellChange>,
@@ -150,13 +152,13 @@ pub struct RecordChange {
 /// What changed, and when.
 pub trait History {
     /// How long changes of tasks are kept; a task that nobody has spoken of keeps them for 90 days.
-    fn keep_history(&mut self, spans: &[(TaskName, Span)]) -> Result<(), StoreError>;
+    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> Result<(), StoreError>;
 
     /// The changes of a task, newest first; only those before `before`, where that is given.
-    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<Change>, StoreError>;
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<ChangeSet>, StoreError>;
 
     /// The change that a run has made, if it has made one.
-    fn change_of(&self, run: RunId) -> Result<Option<Change>, StoreError>;
+    fn change_of(&self, run: RunId) -> Result<Option<ChangeSet>, StoreError>;
 
     /// The records of a change: those added, changed and removed, each in the order of the table; only those after `after`.
     fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError>;
@@ -173,5 +175,5 @@ pub trait History {
     ) -> Result<Vec<(RecordKey, String)>, StoreError>;
 
     /// The life of one record; none where it is not published and was not in all of the history.
-    fn life(&self, task: &TaskName, key: RecordKey) -> Result<Option<Life>, StoreError>;
+    fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError>;
 }

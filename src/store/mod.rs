@@ -4,29 +4,29 @@
 //! What a store can do is said here, in one trait a concern; a database that can do all of it is a [`Backend`].
 //! All our own tables start with `_`, which no task's name does.
 
+mod decode;
+mod timestamp;
+mod run_end;
+mod unchanged_prefix;
+mod record_diff;
+mod artifacts;
+mod pending_ends;
+mod record_history;
+mod maintenance;
+mod review;
+mod outbox;
 mod error;
 mod run;
 mod rows;
 mod task;
 mod search;
-mod letters;
-mod pages;
 mod history;
-mod life;
 mod compare;
-mod record;
-mod care;
 mod fleet;
 mod folders;
 mod names;
 mod digest;
-mod stamp;
-mod stored;
 mod batch;
-mod settle;
-mod same;
-mod owed;
-mod aside;
 mod copy;
 mod sqlite;
 mod postgres;
@@ -34,38 +34,43 @@ mod postgres;
 use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
-pub use care::{Care, Collected, Collecting, Keep};
-pub use copy::{Copied, Datum, Giving, Kept, Kind, Part, Record, Set, copy, nobody_at_work};
+pub use self::artifacts::RunArtifacts;
+pub use self::maintenance::{GarbageCollection, GcCounts, Maintenance, RetentionLimits};
+pub use self::outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
+pub use self::record_history::{RecordEvent, RecordHistory, TimedValue};
+pub use copy::{
+    CopiedGeneration, CopiedRow, CopiedTable, CopyCounts, CopyPart, Datum, DatumKind, Exporter, copy,
+    refuse_if_daemons_active,
+};
 pub use error::StoreError;
-pub use fleet::{Fleet, Look, Member};
-pub use folders::{FolderHead, Folders, SharedFile};
-pub use history::{Cell, CellChange, Change, History, RecordChange, RecordKey, Unlisted, What};
-pub use letters::{Delivery, Letter, Letters, Outgoing, Told, Watched, Which};
-pub use life::{Event, Life, Point};
-pub use pages::Pages;
-pub use rows::{Aside, Browse, Resort, Rows, Shown};
-pub use run::{Begun, Ending, RunRow, RunStart, Runs, Staging, Trigger};
-pub use search::{Answer, Hit, Indexed, Marks, Query, QueryError, Search, Snippet, Wanted};
+pub use fleet::{FleetMembership, HeartbeatReport, Member};
+pub use folders::{FolderVersion, SharedFile, SharedFolders};
+pub use history::{CellChange, CellValue, ChangeKind, ChangeSet, History, RecordChange, RecordKey, UnlistedReason};
+pub use rows::{BrowseQuery, PublishedRows, Review, ReviewAction, Rows};
+pub use run::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, Runs, Trigger};
+pub use search::{
+    FullTextSearch, Highlights, Hit, IndexProgress, Query, QueryError, SearchRequest, SearchResults, Snippet,
+};
 pub use sqlite::{Affinity, Scalar, TableFile};
-pub use task::{Seen, TaskRow, Tasks};
+pub use task::{FolderState, TaskRow, Tasks};
 
 /// A database that pieme can be kept in.
 pub trait Backend:
     Runs
-    + Staging
-    + Ending
-    + Shown
+    + RowStaging
+    + RunEnding
+    + PublishedRows
     + History
-    + Aside
-    + Search
+    + Review
+    + FullTextSearch
     + Tasks
-    + Letters
-    + Pages
-    + Care
-    + Collecting
-    + Fleet
-    + Folders
-    + Giving
+    + Outbox
+    + RunArtifacts
+    + Maintenance
+    + GarbageCollection
+    + FleetMembership
+    + SharedFolders
+    + Exporter
     + Send
 {
 }

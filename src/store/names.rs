@@ -12,7 +12,8 @@ const MAX_NAME_CHARS: usize = 100;
 /// A column of a generation: what the run calls it, and what the table does.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct ColumnName {
-    pub said: String,
+    #[serde(rename = "said")]
+    pub source_name: String,
     pub stored: String,
     /// It holds what the texts of another column mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,14 +37,14 @@ impl ColumnName {
 }
 
 /// Where the values of a run's columns stand in the table, as [`place`] does it for texts.
-pub(super) fn place_values(
+pub(super) fn assign_value_columns(
     known: &mut Vec<ColumnName>,
     places: &[usize],
     values: &[ValueColumn],
 ) -> Result<Vec<usize>, StoreError> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
-        let of = *places.get(value.of).ok_or_else(|| StoreError::Value("a value of no column".to_owned()))?;
+        let of = *places.get(value.of).ok_or_else(|| StoreError::InvalidValue("a value of no column".to_owned()))?;
         let value = ValueColumn { of, ..*value };
         let place = known.iter().position(|column| column.value == Some(value));
         found.push(place.unwrap_or_else(|| {
@@ -55,7 +56,7 @@ pub(super) fn place_values(
             };
             // No text column begins with `_`.
             let stored = format!("_{word}_{}", text.stored);
-            known.push(ColumnName { said: text.said.clone(), stored, value: Some(value) });
+            known.push(ColumnName { source_name: text.source_name.clone(), stored, value: Some(value) });
             known.len() - 1
         }));
     }
@@ -93,15 +94,15 @@ fn text_name(column: &ColumnName) -> String {
 
 /// Where each of a run's columns stands in the table; columns that are new are added at the table's end. The same name
 /// said twice means two columns.
-pub(super) fn place(known: &mut Vec<ColumnName>, said: &[String]) -> Result<Vec<usize>, StoreError> {
+pub(super) fn assign_columns(known: &mut Vec<ColumnName>, said: &[String]) -> Result<Vec<usize>, StoreError> {
     let mut places = Vec::with_capacity(said.len());
     for name in said {
         let free = |(index, column): &(usize, &ColumnName)| {
-            column.is_text() && column.said == *name && !places.contains(index)
+            column.is_text() && column.source_name == *name && !places.contains(index)
         };
         let place = known.iter().enumerate().find(free).map(|(index, _)| index);
         places.push(place.unwrap_or_else(|| {
-            known.push(ColumnName { said: name.clone(), stored: stored_name(name, known), value: None });
+            known.push(ColumnName { source_name: name.clone(), stored: stored_name(name, known), value: None });
             known.len() - 1
         }));
     }
@@ -147,7 +148,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// Identifiers as SQL text, separated by commas.
-pub(super) fn list(columns: &[ColumnName]) -> String {
+pub(super) fn quoted_list(columns: &[ColumnName]) -> String {
     columns.iter().map(|column| quoted(&column.stored)).collect::<Vec<_>>().join(", ")
 }
 
@@ -159,7 +160,7 @@ mod tests {
     fn any_text_of_a_page_becomes_a_column_name() {
         let said = ["price", "Price", "PRICE_2", "_run", "_run", "", "a\"b", "x\0y", "  ", "ß", "rowid"];
         let mut known = Vec::new();
-        let places = place(&mut known, &said.map(str::to_owned)).expect("few columns");
+        let places = assign_columns(&mut known, &said.map(str::to_owned)).expect("few columns");
         assert_eq!(places, (0..said.len()).collect::<Vec<_>>());
         let stored: Vec<&str> = known.iter().map(|column| column.stored.as_str()).collect();
         assert_eq!(
@@ -171,13 +172,13 @@ mod tests {
     #[test]
     fn a_later_page_finds_its_columns_again_and_adds_its_own() {
         let mut known = Vec::new();
-        place(&mut known, &["a", "b"].map(str::to_owned)).expect("few columns");
-        assert_eq!(place(&mut known, &["b", "c", "b"].map(str::to_owned)).expect("few columns"), [1, 2, 3]);
+        assign_columns(&mut known, &["a", "b"].map(str::to_owned)).expect("few columns");
+        assert_eq!(assign_columns(&mut known, &["b", "c", "b"].map(str::to_owned)).expect("few columns"), [1, 2, 3]);
     }
 
     #[test]
     fn more_columns_than_a_table_takes_are_refused() {
         let said: Vec<String> = (0..=MAX_COLUMNS).map(|n| format!("c{n}")).collect();
-        assert!(matches!(place(&mut Vec::new(), &said), Err(StoreError::TooManyColumns(1501))));
+        assert!(matches!(assign_columns(&mut Vec::new(), &said), Err(StoreError::TooManyColumns(1501))));
     }
 }

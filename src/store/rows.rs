@@ -33,11 +33,11 @@ pub struct Rows {
 
 /// Which part of the published rows is looked at, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Browse {
+pub struct BrowseQuery {
     /// Only rows with this text in one of their cells; upper and lower case of plain letters are the same.
-    pub has: Option<String>,
+    pub contains: Option<String>,
     /// By this column, under the name that the view has; by what its texts mean where it has a type. Absent: as the pages had them.
-    pub by: Option<String>,
+    pub sort_by: Option<String>,
     pub descending: bool,
     pub limit: u64,
     pub offset: u64,
@@ -46,7 +46,7 @@ pub struct Browse {
 /// What a person wants done with rows that are not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Resort {
+pub enum ReviewAction {
     /// Publish the newest rows that were kept aside.
     Accept,
     /// Forget all that were kept aside.
@@ -56,12 +56,12 @@ pub enum Resort {
 }
 
 /// The rows of a task.
-pub trait Shown {
+pub trait PublishedRows {
     /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
 
     /// Some of the published rows; `total` is how many of them are wanted. A column that is not there sorts nothing.
-    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError>;
+    fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError>;
 
     /// Goes through all published rows of a task in the order of its pages, all of one moment, in parts of some thousand: the
     /// memory that it takes does not depend on how many there are. A part without rows comes first, so that the columns are
@@ -81,17 +81,17 @@ pub trait Shown {
 }
 
 /// What a person does with rows that are not published.
-pub trait Aside {
+pub trait Review {
     /// Answers with the verdict of the run that it made, or none where there are no such rows. `key` are the task's columns
     /// that identify a record.
-    fn resort(
+    fn apply_review(
         &mut self,
         task: &TaskName,
-        what: Resort,
+        what: ReviewAction,
         key: &[String],
         now: DateTime<Utc>,
     ) -> Result<Option<Verdict>, StoreError>;
 
     /// Has the task rows that were kept aside? Says whose.
-    fn aside(&self, task: &TaskName) -> Result<Option<RunId>, StoreError>;
+    fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError>;
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
-use super::owed::Owings;
+use super::pending_ends::PendingEnds;
 use crate::model::{PastRun, Row, RunId, TaskName, ValueColumn, Verdict};
 
 /// Why a run was begun.
@@ -49,12 +49,12 @@ pub struct RunStart {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
+pub enum BeginOutcome {
     Started,
     /// This slot had its run; nothing was written.
     SlotTaken,
     /// The task is another daemon's; nothing was written.
-    NotOurs,
+    OwnedElsewhere,
 }
 
 /// A run as it is kept.
@@ -69,7 +69,7 @@ pub struct RunRow {
 
 impl RunRow {
     /// What later judgement needs, once the run has ended.
-    pub fn past(self) -> Option<PastRun> {
+    pub fn into_past(self) -> Option<PastRun> {
         let RunStart { run, started_at, .. } = self.start;
         self.end.map(|(ended_at, verdict)| PastRun { run, started_at, ended_at, verdict })
     }
@@ -77,18 +77,18 @@ impl RunRow {
 
 /// Runs as they begin and as they are remembered.
 pub trait Runs {
-    fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError>;
+    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError>;
 
     /// The child's process id, known once it was spawned.
     fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError>;
 
     /// The last runs of a task that have ended, newest first.
-    fn past(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
-        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::past).collect())
+    fn past_verdicts(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::into_past).collect())
     }
 
     /// The last runs of a task that were published, newest first, however many others came since.
-    fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
+    fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
 
     /// The same with all that is kept of them.
     fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError>;
@@ -97,7 +97,7 @@ pub trait Runs {
 }
 
 /// The rows of a run that is going.
-pub trait Staging {
+pub trait RowStaging {
     /// Takes rows of a run that is going. May be called once a page; a column that only later pages have is added.
     /// `key` names the columns that identify a record; without them, or where all of them are empty, the whole record
     /// does.
@@ -133,33 +133,33 @@ pub trait Staging {
 ///                                     ├ quarantined: the rows are kept aside
 ///                                     └ empty, failed: the rows are dropped
 /// ```
-pub trait Ending {
+pub trait RunEnding {
     /// Ends a run, and publishes its rows when the verdict says so. Answers with the verdict as it was recorded:
     /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
     /// that arrived becomes one that publishes nothing. On an error the run is still going, and can be ended otherwise.
     fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError>;
 
     /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
-    fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError>;
+    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError>;
 
     /// Ends a run that failed, now or as soon as the store can be written to. Its rows are dropped either way.
     fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
         self.forget_staged(run);
-        self.owings().owe(run, verdict, now);
+        self.pending_ends().push(run, verdict, now);
         // What cannot be written now waits.
-        let _ = self.end_owed();
+        let _ = self.write_pending_ends();
     }
 
     /// Writes down the ends that wait.
-    fn end_owed(&mut self) -> Result<(), StoreError> {
-        let mut owed = std::mem::take(self.owings());
-        let written = owed.write(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
-        *self.owings() = owed;
+    fn write_pending_ends(&mut self) -> Result<(), StoreError> {
+        let mut owed = std::mem::take(self.pending_ends());
+        let written = owed.write_all(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
+        *self.pending_ends() = owed;
         written
     }
 
     /// The ends that wait.
-    fn owings(&mut self) -> &mut Owings;
+    fn pending_ends(&mut self) -> &mut PendingEnds;
 
     /// Rows of a run that will not be published.
     fn forget_staged(&mut self, run: RunId);

@@ -1,25 +1,25 @@
 //! Looking for words in all published rows. What is looked for, and what a word is, is the same for every database; the index that
 //! finds it is the database's own, and follows the publications in small steps.
 
+mod results;
 mod words;
 mod query;
 mod snippet;
-mod answer;
 
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
 use crate::model::{Row, TaskName};
 
-pub(super) use answer::{COUNTED, Index, RANKED, answer};
+pub(super) use self::results::{FullTextIndex, MAX_COUNTED, MAX_RANKED, collect_results};
 pub(super) use query::Term;
-pub use query::{Marks, Query, QueryError};
+pub use query::{Highlights, Query, QueryError};
 pub use snippet::Snippet;
-pub(super) use words::{fold_into, folded, slot, words};
+pub(super) use words::{fold_words_into, folded, slot, words};
 
 /// What a person wants to see.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct SearchRequest {
     pub query: Query,
     /// Only of these; of all where there are none.
     pub tasks: Vec<TaskName>,
@@ -36,7 +36,7 @@ pub struct Hit {
     pub first_seen: DateTime<Utc>,
     /// The more of it, the better it fits; of use only to compare the hits of one search.
     pub rank: f64,
-    pub marks: Marks,
+    pub highlights: Highlights,
 }
 
 impl Hit {
@@ -46,25 +46,25 @@ impl Hit {
             let text = self.row.cells[*at].as_deref().unwrap_or_default();
             (self.columns[*at].as_str(), Snippet::of(text, marks))
         };
-        self.marks.iter().map(shown).collect()
+        self.highlights.iter().map(shown).collect()
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct SearchResults {
     /// The best first.
     pub hits: Vec<Hit>,
     /// How many there are in all.
     pub total: u64,
     /// There are more than `total` says: beyond some thousand nobody counts.
-    pub is_more: bool,
+    pub is_total_capped: bool,
     /// Published rows of tasks whose last publication is not all in the index yet.
-    pub behind: u64,
+    pub unindexed_rows: u64,
 }
 
 /// What a step has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Indexed {
+pub struct IndexProgress {
     pub added: u64,
     pub removed: u64,
     /// The index has what is published of the task.
@@ -72,14 +72,14 @@ pub struct Indexed {
 }
 
 /// Words in all published rows.
-pub trait Search {
+pub trait FullTextSearch {
     /// Only rows that are published at this moment, and say what is looked for.
-    fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError>;
+    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError>;
 
     /// Brings some of what is published of a task into the index, in one short transaction. Cut short at any place, it goes on the
     /// next time.
-    fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError>;
+    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError>;
 
     /// The tasks whose published rows are not all in the index, with how many they have.
-    fn unindexed(&self) -> Result<Vec<(TaskName, u64)>, StoreError>;
+    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError>;
 }

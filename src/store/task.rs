@@ -51,7 +51,7 @@ impl TaskRow {
 
 /// What a look at tasks/ has found of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum FolderState {
     /// New, edited, mended, or back again.
     Good {
         name: TaskName,
@@ -73,16 +73,16 @@ pub trait Tasks {
     fn task_names(&self) -> Result<Vec<TaskName>, StoreError>;
 
     /// All that a look at tasks/ has found, in one transaction: ten thousand new folders are one wait for the disk.
-    fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> Result<(), StoreError>;
 
     /// Next due times of many tasks, in one transaction.
     fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError>;
 
     /// A folder is there: new, edited, or back again.
-    fn remember_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError>;
 
     /// The folder is gone. Its rows, its view and its runs stay.
-    fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError>;
 
     fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError>;
 

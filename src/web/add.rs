@@ -13,22 +13,24 @@ use chrono::Utc;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::daemon::control::Request;
+use crate::daemon::control::ControlRequest;
 use crate::daemon::threads::blocking;
+use crate::labelling::page::ProposalView;
+use crate::labelling::task;
+use crate::labelling::task::add;
+use crate::labelling::task::add::{AddError, NewTask, TaskDraft};
 use crate::model::TaskName;
-use crate::study::Shown;
-use crate::supervise;
-use crate::supervise::add::{self, AddError, Draft, NewTask};
 
-use super::bench::{self, Done, Said, Shows, Taken};
-use super::gate::Visitor;
-use super::layout::{self, Here};
+use super::auth::SessionUser;
+use super::error::WebError;
+use super::labelling_session;
+use super::labelling_session::{AcceptRequest, HelpRequest, LabellingReply, LabellingView};
+use super::layout::{self, NavItem};
 use super::route::Route;
-use super::trouble::Trouble;
-use super::{Shared, assets};
+use super::{SharedState, assets};
 
-pub use pending::Adding;
-use pending::{Shortfall, Stage};
+pub use pending::PendingTasks;
+use pending::{AddStage, Shortfall};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -36,25 +38,25 @@ pub fn routes() -> Vec<Route> {
         Route::post("/add", begin),
         Route::get("/add/{id}", show),
         Route::get("/add/{id}/page", page),
-        Route::get("/add/{id}/so-far", so_far),
+        Route::get("/add/{id}/so-far", progress),
         Route::post("/add/{id}/lists", lists),
-        Route::post("/add/{id}/first-page", first_page),
-        Route::post("/add/{id}/take", take),
+        Route::post("/add/{id}/first-page", keep_first_page_only),
+        Route::post("/add/{id}/take", accept),
     ]
 }
 
-impl From<AddError> for Trouble {
-    fn from(error: AddError) -> Trouble {
+impl From<AddError> for WebError {
+    fn from(error: AddError) -> WebError {
         match error {
-            AddError::Io { .. } => Trouble::Refused(error.to_string()),
-            AddError::Private(sentence) => Trouble::Bad(format!("{sentence}: tick the box below")),
-            error => Trouble::Bad(error.to_string()),
+            AddError::Io { .. } => WebError::Refused(error.to_string()),
+            AddError::Private(sentence) => WebError::Bad(format!("{sentence}: tick the box below")),
+            error => WebError::Bad(error.to_string()),
         }
     }
 }
 
 /// How often, in words and as task.toml has it.
-const OFTEN: &[(&str, &str)] = &[
+const INTERVALS: &[(&str, &str)] = &[
     ("30m", "every half hour"),
     ("1h", "every hour"),
     ("6h", "every six hours"),
@@ -62,17 +64,17 @@ const OFTEN: &[(&str, &str)] = &[
     ("7d", "once a week"),
 ];
 
-async fn form(visitor: Visitor) -> Html<String> {
+async fn form(visitor: SessionUser) -> Html<String> {
     let body = html! {
         link rel="stylesheet" href=(assets::url("label.css"));
         h1 { "Add a task" }
         form.card.add method="post" action="/add" {
-            (layout::token(&visitor))
+            (layout::csrf_field(&visitor))
             label for="url" { "Where is the list?" }
             input #url type="text" inputmode="url" name="url" placeholder="https://example.org/list" autocomplete="off" required autofocus;
             label for="every" { "How often does it change?" }
             select #every name="every" {
-                @for (span, words) in OFTEN { option value=(span) selected[*span == "6h"] { (words) } }
+                @for (span, words) in INTERVALS { option value=(span) selected[*span == "6h"] { (words) } }
             }
             label for="name" { "Its name, if not made of the address" }
             input #name type="text" name="name" autocomplete="off" maxlength="64" pattern="[a-z0-9][a-z0-9._\\-]*" aria-describedby="name-hint";
@@ -86,11 +88,11 @@ async fn form(visitor: Visitor) -> Html<String> {
         }
         p.faint { "Pages behind a log-in or a form want a robot.toml in the task's folder; see docs/script.md." }
     };
-    layout::page(&visitor, Here::Add, "Add a task", body)
+    layout::page(&visitor, NavItem::Add, "Add a task", body)
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct AddForm {
     url: String,
     every: String,
     #[serde(default)]
@@ -102,11 +104,11 @@ struct Wanted {
     max_pages: String,
 }
 
-impl Wanted {
+impl AddForm {
     /// None where nothing was typed.
-    fn max_pages(&self) -> Result<Option<u32>, Trouble> {
+    fn max_pages(&self) -> Result<Option<u32>, WebError> {
         let typed = self.max_pages.trim();
-        let bad = || Trouble::Bad(format!("`{typed}` is no number of pages; write 1 or more, or nothing"));
+        let bad = || WebError::Bad(format!("`{typed}` is no number of pages; write 1 or more, or nothing"));
         match typed {
             "" => Ok(None),
             typed => typed.parse().ok().filter(|pages| *pages > 0).map(Some).ok_or_else(bad),
@@ -114,7 +116,7 @@ impl Wanted {
     }
 }
 
-async fn begin(State(web): State<Shared>, Form(wanted): Form<Wanted>) -> Result<Redirect, Trouble> {
+async fn begin(State(web): State<SharedState>, Form(wanted): Form<AddForm>) -> Result<Redirect, WebError> {
     let url = add::address(&wanted.url)?;
     let name = match wanted.name.trim() {
         "" => add::free_name(&web.config, &url)?,
@@ -130,19 +132,23 @@ async fn begin(State(web): State<Shared>, Form(wanted): Form<Wanted>) -> Result<
         ignore_robots: wanted.ignore_robots.is_some(),
     };
     let config = Arc::clone(&web.config);
-    let draft = blocking(move || Draft::new(&config, &new)).await.map_err(|_| Trouble::Internal)??;
-    let id = web.adding.begin(&web.door.runner, draft).await?;
+    let draft = blocking(move || TaskDraft::new(&config, &new)).await.map_err(|_| WebError::Internal)??;
+    let id = web.pending_tasks.begin(&web.daemon.runner, draft).await?;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
 
-async fn show(State(web): State<Shared>, visitor: Visitor, Path(id): Path<String>) -> Result<Html<String>, Trouble> {
-    let pending = web.adding.get(&id)?;
+async fn show(
+    State(web): State<SharedState>,
+    visitor: SessionUser,
+    Path(id): Path<String>,
+) -> Result<Html<String>, WebError> {
+    let pending = web.pending_tasks.get(&id)?;
     let (name, base) = (pending.name(), format!("/add/{id}"));
     let heading = html! { h1 { "Which list is " (name) "?" } };
     let body = match pending.stage() {
-        Stage::Ready(shortfall) => {
-            let heading = html! { (heading) @if let Some(it) = &shortfall { (notice(&visitor, &base, it)) } };
-            let shows = Shows {
+        AddStage::Ready(shortfall) => {
+            let heading = html! { (heading) @if let Some(it) = &shortfall { (shortfall_notice(&visitor, &base, it)) } };
+            let shows = LabellingView {
                 base: &base,
                 task: name.as_str(),
                 title: heading,
@@ -152,31 +158,31 @@ async fn show(State(web): State<Shared>, visitor: Visitor, Path(id): Path<String
                 before: None,
                 is_known: false,
             };
-            bench::page(&shows)
+            labelling_session::page(&shows)
         }
-        Stage::Fetching(lines) => html! {
+        AddStage::Fetching(lines) => html! {
             h1 { "Fetching " (name) }
             div #fetching data-base=(base) aria-busy="true" { pre #trace { @for line in &lines { (line) "\n" } } }
             script type="module" src=(assets::url("add.js")) {}
             noscript { p { a href=(base) { "Look again" } } }
         },
-        Stage::Refused(sentence) => html! {
+        AddStage::Refused(sentence) => html! {
             h1 { "No task was made" }
             p.off #refused { (sentence) }
             p { a.button href="/add" { "Try another address" } }
         },
     };
-    Ok(layout::page(&visitor, Here::Add, &format!("Add {name}"), body))
+    Ok(layout::page(&visitor, NavItem::Add, &format!("Add {name}"), body))
 }
 
 /// What is wrong with the pages after the first, and the way out.
-fn notice(visitor: &Visitor, base: &str, shortfall: &Shortfall) -> Markup {
+fn shortfall_notice(visitor: &SessionUser, base: &str, shortfall: &Shortfall) -> Markup {
     html! {
         div #shortfall data-live { @match shortfall {
             Shortfall::Unread(sentence) => {
                 p.off { "Page 1 was read. The page after it was not: " (sentence) ". Runs fail until it answers." }
                 form method="post" action={ (base) "/first-page" } {
-                    (layout::token(visitor))
+                    (layout::csrf_field(visitor))
                     button { "Read page 1 only" }
                 }
             }
@@ -186,60 +192,59 @@ fn notice(visitor: &Visitor, base: &str, shortfall: &Shortfall) -> Markup {
 }
 
 /// The person wants no more than the page that can be read.
-async fn first_page(State(web): State<Shared>, Path(id): Path<String>) -> Result<Redirect, Trouble> {
-    let pending = web.adding.get(&id)?;
-    blocking(move || pending.read_first_page_only()).await.map_err(|_| Trouble::Internal)??;
+async fn keep_first_page_only(State(web): State<SharedState>, Path(id): Path<String>) -> Result<Redirect, WebError> {
+    let pending = web.pending_tasks.get(&id)?;
+    blocking(move || pending.read_first_page_only()).await.map_err(|_| WebError::Internal)??;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
 
 #[derive(Serialize)]
-struct SoFar {
+struct AddProgress {
     over: bool,
     lines: Vec<String>,
 }
 
-async fn so_far(State(web): State<Shared>, Path(id): Path<String>) -> Result<Json<SoFar>, Trouble> {
-    Ok(Json(match web.adding.get(&id)?.stage() {
-        Stage::Fetching(lines) => SoFar { over: false, lines },
-        Stage::Ready(_) | Stage::Refused(_) => SoFar { over: true, lines: Vec::new() },
+async fn progress(State(web): State<SharedState>, Path(id): Path<String>) -> Result<Json<AddProgress>, WebError> {
+    Ok(Json(match web.pending_tasks.get(&id)?.stage() {
+        AddStage::Fetching(lines) => AddProgress { over: false, lines },
+        AddStage::Ready(_) | AddStage::Refused(_) => AddProgress { over: true, lines: Vec::new() },
     }))
 }
 
-async fn page(State(web): State<Shared>, Path(id): Path<String>) -> Result<Response, Trouble> {
-    web.adding.get(&id)?.laid().await?.page(&web).await
+async fn page(State(web): State<SharedState>, Path(id): Path<String>) -> Result<Response, WebError> {
+    web.pending_tasks.get(&id)?.labelling_session().await?.page(&web).await
 }
 
 async fn lists(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     Path(id): Path<String>,
-    Json(said): Json<Said>,
-) -> Result<Json<Shown>, Trouble> {
-    Ok(Json(web.adding.get(&id)?.laid().await?.lists(&web, said).await?))
+    Json(said): Json<HelpRequest>,
+) -> Result<Json<ProposalView>, WebError> {
+    Ok(Json(web.pending_tasks.get(&id)?.labelling_session().await?.lists(&web, said).await?))
 }
 
 /// The choice is written, the folder moves to its place, and the task runs.
-async fn take(
-    State(web): State<Shared>,
+async fn accept(
+    State(web): State<SharedState>,
     Path(id): Path<String>,
-    Json(taken): Json<Taken>,
-) -> Result<Json<Done>, Trouble> {
-    let pending = web.adding.get(&id)?;
-    let bench = pending.laid().await?;
+    Json(taken): Json<AcceptRequest>,
+) -> Result<Json<LabellingReply>, WebError> {
+    let pending = web.pending_tasks.get(&id)?;
+    let bench = pending.labelling_session().await?;
     let folder = Arc::clone(&bench.folder);
-    let (accepted, body) = bench.take(&web, taken).await?;
-    let draft = pending.finished().ok_or_else(|| Trouble::Refused("this task was made already".to_owned()))?;
+    let (accepted, body) = bench.accept(&web, taken).await?;
+    let draft = pending.take_draft().ok_or_else(|| WebError::Refused("this task was made already".to_owned()))?;
     let task = draft.name.clone();
     let settling = blocking(move || {
-        supervise::write(&folder, &accepted, &body, Utc::now())
-            .map_err(|problem| Trouble::Refused(problem.to_string()))?;
-        draft.settle().map_err(Trouble::from)
+        task::write(&folder, &accepted, &body, Utc::now()).map_err(|problem| WebError::Refused(problem.to_string()))?;
+        draft.move_into_place().map_err(WebError::from)
     });
-    settling.await.map_err(|_| Trouble::Internal)??;
-    web.adding.forget(&id);
+    settling.await.map_err(|_| WebError::Internal)??;
+    web.pending_tasks.forget(&id);
     tracing::info!(%task, "added at the dashboard");
-    web.door.hint().await;
-    if let Some(sentence) = web.door.first_reply(Request::Run { task: task.clone() }).await.refusal() {
+    web.daemon.hint_folders_changed().await;
+    if let Some(sentence) = web.daemon.first_reply(ControlRequest::Run { task: task.clone() }).await.refusal() {
         tracing::info!(%task, "not run at once: {sentence}");
     }
-    Ok(Json(Done { next: Some(format!("/task/{task}")), task: task.to_string() }))
+    Ok(Json(LabellingReply { next: Some(format!("/task/{task}")), task: task.to_string() }))
 }

@@ -8,18 +8,19 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::daemon::control::Reply;
+use crate::daemon::control::ControlReply;
 use crate::model::RunId;
-use crate::show::{found, numbers, trace, values, verdict};
-use crate::store::Browse;
-use crate::taskdir;
+use crate::show::{column_series, search_results, trace, values, verdict};
+use crate::store::BrowseQuery;
+use crate::tasks;
 
-use super::Shared;
+use super::SharedState;
+use super::actions;
+use super::actions::{ACTIONS, TaskAction, task_name};
+use super::error::WebError;
 use super::overview::worst_first;
 use super::route::Route;
 use super::search;
-use super::trouble::Trouble;
-use super::verbs::{self, VERBS, Verb, task_name};
 
 const OPENAPI: &str = include_str!("openapi.json");
 /// Rows of one answer, unless more are asked for.
@@ -29,18 +30,18 @@ const MOST_RUNS: u32 = 1_000;
 
 pub fn routes() -> Vec<Route> {
     let mut routes = vec![
-        Route::get("/api/openapi.json", openapi).for_anybody(),
+        Route::get("/api/openapi.json", openapi).public(),
         Route::get("/api/status", status),
         Route::get("/api/tasks/{name}", task),
         Route::get("/api/tasks/{name}/records", records),
         Route::get("/api/tasks/{name}/runs", runs),
         Route::get("/api/tasks/{name}/runs/{run}", run),
-        Route::get("/api/tasks/{name}/numbers", over_time),
+        Route::get("/api/tasks/{name}/numbers", column_series),
         Route::get("/api/search", find),
     ];
-    routes.extend(VERBS.iter().map(|verb| {
+    routes.extend(ACTIONS.iter().map(|verb| {
         let verb = *verb;
-        Route::post(verb.api, move |web, name| press(web, name, verb))
+        Route::post(verb.api, move |web, name| post_action(web, name, verb))
     }));
     routes
 }
@@ -49,9 +50,9 @@ async fn openapi() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }
 
-async fn status(State(web): State<Shared>) -> Result<Json<Value>, Trouble> {
+async fn status(State(web): State<SharedState>) -> Result<Json<Value>, WebError> {
     let (lines, now) = (web.overview.lines().await?, Utc::now());
-    let mut going = web.overview.going();
+    let mut going = web.overview.progress();
     let found = worst_first(&lines, now, |_, _| true);
     let tasks: Vec<_> = found
         .into_iter()
@@ -64,12 +65,12 @@ async fn status(State(web): State<Shared>) -> Result<Json<Value>, Trouble> {
     Ok(Json(json!({ "daemon": true, "tasks": tasks })))
 }
 
-async fn task(State(web): State<Shared>, Path(name): Path<String>) -> Result<Json<Value>, Trouble> {
+async fn task(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<Value>, WebError> {
     Ok(Json(json!(web.overview.line(&task_name(&name)?).await?)))
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct RecordsQuery {
     q: Option<String>,
     sort: Option<String>,
     #[serde(default)]
@@ -80,77 +81,88 @@ struct Part {
 }
 
 async fn records(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     Path(name): Path<String>,
-    Query(part): Query<Part>,
-) -> Result<Json<Value>, Trouble> {
+    Query(part): Query<RecordsQuery>,
+) -> Result<Json<Value>, WebError> {
     let task = task_name(&name)?;
     let limit = part.limit.unwrap_or(ROWS).min(MOST_ROWS);
-    let browse = Browse { has: part.q, by: part.sort, descending: part.desc, limit, offset: part.offset };
+    let browse =
+        BrowseQuery { contains: part.q, sort_by: part.sort, descending: part.desc, limit, offset: part.offset };
     let named = task.clone();
-    let rows = web.reader.read(move |store| store.browse(&named, &browse)).await?;
-    let rows = rows.ok_or_else(|| Trouble::Refused(format!("`{task}` has no published rows yet")))?;
+    let rows = web.store.read(move |store| store.browse(&named, &browse)).await?;
+    let rows = rows.ok_or_else(|| WebError::Refused(format!("`{task}` has no published rows yet")))?;
     let mut document = values::document(&task, &rows);
     document["total"] = rows.total.into();
     Ok(Json(document))
 }
 
 #[derive(Deserialize)]
-struct Last {
+struct RunsLimitQuery {
     last: Option<u32>,
 }
 
 async fn runs(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     Path(name): Path<String>,
-    Query(part): Query<Last>,
-) -> Result<Json<Value>, Trouble> {
+    Query(part): Query<RunsLimitQuery>,
+) -> Result<Json<Value>, WebError> {
     let task = task_name(&name)?;
     let (named, last) = (task.clone(), part.last.unwrap_or(20).min(MOST_RUNS));
-    let runs = web.reader.read(move |store| store.past(&named, last)).await?;
+    let runs = web.store.read(move |store| store.past_verdicts(&named, last)).await?;
     Ok(Json(json!({ "task": task, "runs": runs })))
 }
 
-async fn run(State(web): State<Shared>, Path((name, run)): Path<(String, String)>) -> Result<Json<Value>, Trouble> {
+async fn run(
+    State(web): State<SharedState>,
+    Path((name, run)): Path<(String, String)>,
+) -> Result<Json<Value>, WebError> {
     let task = task_name(&name)?;
-    let id: RunId = run.parse().map_err(|_| Trouble::NoRun(task.clone()))?;
-    let work = web.reader.work(move |store, config| {
+    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
+    let work = web.store.work(move |store, config| {
         let row = store.run(id)?.filter(|row| row.start.task == task);
-        let past = row.and_then(|row| row.past()).ok_or(Trouble::NoRun(task.clone()))?;
-        let folder = taskdir::read(&config.tasks.join(task.as_str())).map_err(|it| Trouble::Refused(it.to_string()))?;
+        let past = row.and_then(|row| row.into_past()).ok_or(WebError::NoRun(task.clone()))?;
+        let folder = tasks::read(&config.tasks.join(task.as_str())).map_err(|it| WebError::Refused(it.to_string()))?;
         let measured = verdict::account(store, &folder, &past)?;
-        let trace = trace::timed(store.traces(id)?, past.started_at);
+        let trace = trace::timed(store.trace_lines(id)?, past.started_at);
         Ok(json!({ "task": task, "run": past, "measured": measured, "trace": trace }))
     });
     Ok(Json(work.await?))
 }
 
 #[derive(Deserialize)]
-struct OfColumn {
+struct ColumnQuery {
     column: String,
     last: Option<u32>,
 }
 
-async fn over_time(
-    State(web): State<Shared>,
+async fn column_series(
+    State(web): State<SharedState>,
     Path(name): Path<String>,
-    Query(part): Query<OfColumn>,
-) -> Result<Json<Value>, Trouble> {
+    Query(part): Query<ColumnQuery>,
+) -> Result<Json<Value>, WebError> {
     let task = task_name(&name)?;
     let (named, last) = (task.clone(), part.last.unwrap_or(MOST_RUNS).min(MOST_RUNS));
-    let runs = web.reader.read(move |store| store.past(&named, last)).await?;
-    let series = numbers::series(&runs, &part.column);
+    let runs = web.store.read(move |store| store.past_verdicts(&named, last)).await?;
+    let series = column_series::series(&runs, &part.column);
     if series.is_empty() {
-        return Err(Trouble::Refused(numbers::other_columns(&task, &runs, &part.column)));
+        return Err(WebError::Refused(column_series::other_columns(&task, &runs, &part.column)));
     }
-    Ok(Json(numbers::document(&task, &part.column, numbers::columns(&runs), series)))
+    Ok(Json(column_series::document(&task, &part.column, column_series::columns(&runs), series)))
 }
 
-async fn find(State(web): State<Shared>, Query(wanted): Query<search::Wanted>) -> Result<Json<Value>, Trouble> {
-    let answer = search::find(&web.reader, &wanted).await?;
-    Ok(Json(found::document(&answer.map_err(|error| Trouble::Bad(error.to_string()))?)))
+async fn find(
+    State(web): State<SharedState>,
+    Query(wanted): Query<search::SearchParams>,
+) -> Result<Json<Value>, WebError> {
+    let answer = search::find(&web.store, &wanted).await?;
+    Ok(Json(search_results::document(&answer.map_err(|error| WebError::Bad(error.to_string()))?)))
 }
 
-async fn press(State(web): State<Shared>, Path(name): Path<String>, verb: Verb) -> Result<Json<Reply>, Trouble> {
-    Ok(Json(verbs::ask(&web, &name, verb).await?))
+async fn post_action(
+    State(web): State<SharedState>,
+    Path(name): Path<String>,
+    verb: TaskAction,
+) -> Result<Json<ControlReply>, WebError> {
+    Ok(Json(actions::perform(&web, &name, verb).await?))
 }

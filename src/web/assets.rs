@@ -6,8 +6,8 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
+use super::error::WebError;
 use super::route::Route;
-use super::trouble::Trouble;
 
 struct Asset {
     name: &'static str,
@@ -32,7 +32,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 pub fn routes() -> Vec<Route> {
-    vec![Route::get("/assets/{version}/{name}", asset).for_anybody()]
+    vec![Route::get("/assets/{version}/{name}", asset).public()]
 }
 
 /// Where an asset is found; scripts name each other without the version, beside themselves.
@@ -41,8 +41,8 @@ pub fn url(name: &'static str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-pub async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, Trouble> {
-    let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(Trouble::NoPage)?;
+pub async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, WebError> {
+    let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(WebError::NoPage)?;
     let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
     Ok((headers, asset.text).into_response())
 }

@@ -28,13 +28,18 @@ pub struct Chart<'a> {
 impl Chart<'_> {
     pub fn draw(&self) -> Markup {
         let known: Vec<f64> = self.points.iter().filter_map(|(_, value)| *value).collect();
-        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return nothing(self.what) };
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else {
+            return empty_chart(self.what);
+        };
         if known.len() < 2 {
-            return nothing(self.what);
+            return empty_chart(self.what);
         }
-        let (least, most) = self.range.unwrap_or_else(|| spread(self.heights()));
-        let labels: Vec<(f64, String)> =
-            [Some(least), Some(most), self.line].into_iter().flatten().map(|value| (value, plain(value))).collect();
+        let (least, most) = self.range.unwrap_or_else(|| padded_range(self.heights()));
+        let labels: Vec<(f64, String)> = [Some(least), Some(most), self.line]
+            .into_iter()
+            .flatten()
+            .map(|value| (value, grouped_number(value)))
+            .collect();
         let longest = labels.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         let left = LEAST_LEFT.max(longest as f64 * CHAR + 8.0);
         let height =
@@ -44,7 +49,8 @@ impl Chart<'_> {
             |at: DateTime<Utc>| left + (WIDTH - left - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
         // Two ends of one day must not look the same.
         let dates = if last.0 - first.0 < TimeDelta::days(2) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" };
-        let label = format!("{}: {} values, the last {}", self.what, known.len(), plain(known[known.len() - 1]));
+        let label =
+            format!("{}: {} values, the last {}", self.what, known.len(), grouped_number(known[known.len() - 1]));
         html! {
             figure.chart {
                 figcaption { (self.what) }
@@ -58,7 +64,7 @@ impl Chart<'_> {
                     @for (at, value) in &self.points {
                         @if let Some(value) = value {
                             circle cx=(round(across(*at))) cy=(round(height(*value))) r="2.5" {
-                                title { (plain(*value)) ", " (at.format("%Y-%m-%d %H:%M UTC")) }
+                                title { (grouped_number(*value)) ", " (at.format("%Y-%m-%d %H:%M UTC")) }
                             }
                         }
                     }
@@ -95,12 +101,12 @@ impl Chart<'_> {
     }
 }
 
-fn nothing(what: &str) -> Markup {
+fn empty_chart(what: &str) -> Markup {
     html! { figure.chart { figcaption { (what) } p.faint { "Two runs make a curve." } } }
 }
 
 /// With some room, so that a level line runs in the middle.
-fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
+fn padded_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)));
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
@@ -110,7 +116,7 @@ fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
 const LARGE: f64 = 1e15;
 
 /// With a comma before each three digits: `1,234,567.25`.
-pub fn plain(value: f64) -> String {
+pub fn grouped_number(value: f64) -> String {
     if value.abs() >= LARGE {
         return format!("{value:.2e}");
     }
@@ -133,7 +139,7 @@ fn round(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::grouped_number;
 
     #[test]
     fn large_numbers_have_their_digits_in_threes() {
@@ -146,7 +152,7 @@ mod tests {
             (0.704, "0.70"),
             (2e18, "2.00e18"),
         ] {
-            assert_eq!(plain(value), text);
+            assert_eq!(grouped_number(value), text);
         }
     }
 }

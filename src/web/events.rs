@@ -11,29 +11,29 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::daemon::progress::Progress;
-use crate::show::Line;
+use crate::show::StatusLine;
 
-use super::Shared;
+use super::SharedState;
 use super::overview::Overview;
 use super::route::Route;
 
 /// Writes that come within this time are one piece of news.
 const DEBOUNCE: Duration = Duration::from_millis(300);
 /// How far a run is, is looked at so often; it is not in the store.
-const WHILE_RUNNING: Duration = Duration::from_secs(1);
+const RUNNING_INTERVAL: Duration = Duration::from_secs(1);
 /// A task becomes overdue without anything being written.
-const WHILE_QUIET: Duration = Duration::from_secs(10);
+const IDLE_INTERVAL: Duration = Duration::from_secs(10);
 /// A page takes a daemon that says nothing for twenty seconds for dead (app.js).
-const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
 /// Tells all open pages.
-pub struct Feed(watch::Receiver<u64>);
+pub struct ChangeFeed(watch::Receiver<u64>);
 
-impl Feed {
-    pub fn start(overview: Overview) -> Feed {
+impl ChangeFeed {
+    pub fn start(overview: Overview) -> ChangeFeed {
         let (news, heard) = watch::channel(0);
-        tokio::spawn(watch_out(overview, news));
-        Feed(heard)
+        tokio::spawn(publish_changes(overview, news));
+        ChangeFeed(heard)
     }
 }
 
@@ -41,7 +41,7 @@ pub fn routes() -> Vec<Route> {
     vec![Route::get("/events", events)]
 }
 
-async fn events(State(web): State<Shared>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+async fn events(State(web): State<SharedState>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let heard = web.feed.0.clone();
     let news = stream::unfold(heard, |mut heard| async move {
         heard.changed().await.ok()?;
@@ -49,24 +49,24 @@ async fn events(State(web): State<Shared>) -> Sse<impl Stream<Item = Result<Even
         Some((Ok(Event::default().event("changed").data(number.to_string())), heard))
     });
     let alive = Event::default().event("alive").data("yes");
-    Sse::new(news).keep_alive(KeepAlive::new().interval(SIGN_OF_LIFE).event(alive))
+    Sse::new(news).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).event(alive))
 }
 
 /// What a page would show, as far as it can change by itself.
 #[derive(PartialEq)]
-struct Look {
-    lines: Vec<Glimpse>,
-    going: Vec<Progress>,
+struct OverviewDigest {
+    lines: Vec<LineDigest>,
+    progress: Vec<Progress>,
 }
 
 /// What of a line can change: its run, its state, its rows, its next time, what is wrong with it.
-type Glimpse = (String, String, Option<u64>, Option<String>, Option<i64>, u32, Option<String>);
+type LineDigest = (String, String, Option<u64>, Option<String>, Option<i64>, u32, Option<String>);
 
-async fn watch_out(overview: Overview, news: watch::Sender<u64>) {
-    let mut changes = overview.door().changes();
-    let mut last: Option<Look> = None;
+async fn publish_changes(overview: Overview, news: watch::Sender<u64>) {
+    let mut changes = overview.daemon().store_changes();
+    let mut last: Option<OverviewDigest> = None;
     loop {
-        let pause = if overview.going().is_empty() { WHILE_QUIET } else { WHILE_RUNNING };
+        let pause = if overview.progress().is_empty() { IDLE_INTERVAL } else { RUNNING_INTERVAL };
         if let Ok(Err(_)) = timeout(pause, changes.changed()).await {
             return;
         }
@@ -78,7 +78,7 @@ async fn watch_out(overview: Overview, news: watch::Sender<u64>) {
             continue;
         }
         let Ok(lines) = overview.fresh().await else { continue };
-        let look = look(&lines, overview.going().into_values().collect());
+        let look = digest(&lines, overview.progress().into_values().collect());
         if last.as_ref().is_some_and(|last| *last != look) || last.is_none() {
             news.send_modify(|number| *number += 1);
         }
@@ -86,9 +86,9 @@ async fn watch_out(overview: Overview, news: watch::Sender<u64>) {
     }
 }
 
-fn look(lines: &[Line], going: Vec<Progress>) -> Look {
+fn digest(lines: &[StatusLine], going: Vec<Progress>) -> OverviewDigest {
     let now = Utc::now();
-    let glimpse = |line: &Line| {
+    let glimpse = |line: &StatusLine| {
         (
             line.task.to_string(),
             line.state_at(now).to_string(),
@@ -99,5 +99,5 @@ fn look(lines: &[Line], going: Vec<Progress>) -> Look {
             line.problem.clone(),
         )
     };
-    Look { lines: lines.iter().map(glimpse).collect(), going }
+    OverviewDigest { lines: lines.iter().map(glimpse).collect(), progress: going }
 }

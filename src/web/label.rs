@@ -8,20 +8,22 @@ use chrono::Utc;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::daemon::control::{Reply, Request};
+use crate::daemon::control::{ControlReply, ControlRequest};
+use crate::labelling::page::ProposalView;
+use crate::labelling::task;
 use crate::model::{RunId, State as TaskState, Table, TaskName};
-use crate::store::{Resort, Store};
-use crate::study::Shown;
-use crate::supervise;
-use crate::taskdir::{self, Problem, TaskFolder};
+use crate::store::{ReviewAction, Store};
+use crate::tasks;
+use crate::tasks::{Problem, TaskFolder};
 
-use super::bench::{self, Bench, Done, Said, Shows, Taken};
-use super::gate::Visitor;
-use super::layout::{self, Here};
+use super::actions::task_name;
+use super::auth::SessionUser;
+use super::error::WebError;
+use super::labelling_session;
+use super::labelling_session::{AcceptRequest, HelpRequest, LabellingReply, LabellingSession, LabellingView};
+use super::layout::{self, NavItem};
 use super::route::Route;
-use super::trouble::Trouble;
-use super::verbs::task_name;
-use super::{Shared, parts};
+use super::{SharedState, components};
 
 /// Of the last good rows, to compare with.
 const SHOWN_ROWS: u64 = 12;
@@ -33,14 +35,14 @@ pub fn routes() -> Vec<Route> {
         Route::get("/label/{name}/page", page),
         Route::get("/label/{name}/state", state),
         Route::post("/label/{name}/lists", lists),
-        Route::post("/label/{name}/take", take),
-        Route::post("/label/{name}/empty", empty),
+        Route::post("/label/{name}/take", accept),
+        Route::post("/label/{name}/empty", confirm_empty),
         Route::post("/label/{name}/undo", undo),
     ]
 }
 
-async fn queue(State(web): State<Shared>, visitor: Visitor) -> Result<Html<String>, Trouble> {
-    let waiting = waiting(&web).await?;
+async fn queue(State(web): State<SharedState>, visitor: SessionUser) -> Result<Html<String>, WebError> {
+    let waiting = tasks_to_label(&web).await?;
     let body = html! {
         h1 { "Waiting for a person" }
         div #queue data-live {
@@ -56,36 +58,40 @@ async fn queue(State(web): State<Shared>, visitor: Visitor) -> Result<Html<Strin
             }
         }
     };
-    Ok(layout::page(&visitor, Here::Label, "Waiting for a person", body))
+    Ok(layout::page(&visitor, NavItem::Label, "Waiting for a person", body))
 }
 
-async fn waiting(web: &Shared) -> Result<Vec<TaskName>, Trouble> {
-    web.reader.read(supervise::waiting).await
+async fn tasks_to_label(web: &SharedState) -> Result<Vec<TaskName>, WebError> {
+    web.store.read(task::tasks_to_label).await
 }
 
 /// The one that comes after this, as the queue stands now.
-async fn next_after(web: &Shared, name: &TaskName) -> Result<Option<String>, Trouble> {
-    let waiting = waiting(web).await?;
+async fn next_after(web: &SharedState, name: &TaskName) -> Result<Option<String>, WebError> {
+    let waiting = tasks_to_label(web).await?;
     let at = waiting.iter().position(|it| it == name);
     let after = waiting.iter().skip(at.map_or(0, |at| at + 1)).chain(waiting.iter().take(at.unwrap_or(0)));
     Ok(after.map(|next| format!("/label/{next}")).next())
 }
 
-async fn show(State(web): State<Shared>, visitor: Visitor, Path(name): Path<String>) -> Result<Html<String>, Trouble> {
+async fn show(
+    State(web): State<SharedState>,
+    visitor: SessionUser,
+    Path(name): Path<String>,
+) -> Result<Html<String>, WebError> {
     let name = task_name(&name)?;
     let line = web.overview.line(&name).await?;
     let next = next_after(&web, &name).await?;
     let task = name.clone();
     // As it is now: the overview may be half a second old, and what comes of a label is told by the run before it.
-    let read = move |store: &Store| Ok((store.published(&task, SHOWN_ROWS, 0)?, store.past(&task, 1)?.pop()));
-    let (good, last) = web.reader.read(read).await?;
+    let read = move |store: &Store| Ok((store.published(&task, SHOWN_ROWS, 0)?, store.past_verdicts(&task, 1)?.pop()));
+    let (good, last) = web.store.read(read).await?;
     let good = good.map(|it| it.table);
     let title = html! {
-        h1 { "Which list is " a href={ "/task/" (name) } { (name) } "? " span.state #state data-tone=(parts::tone_of(&line)) { (line.state) } }
+        h1 { "Which list is " a href={ "/task/" (name) } { (name) } "? " span.state #state data-tone=(components::tone_of(&line)) { (line.state) } }
         p #before-this hidden { b {} ": " span.state {} }
         @if let Some(run) = &last { p #why { (run.verdict.sentence) } }
     };
-    let shows = Shows {
+    let shows = LabellingView {
         base: &format!("/label/{name}"),
         task: name.as_str(),
         title,
@@ -95,7 +101,7 @@ async fn show(State(web): State<Shared>, visitor: Visitor, Path(name): Path<Stri
         before: good.as_ref().map(rows),
         is_known: true,
     };
-    Ok(layout::page(&visitor, Here::Label, &format!("Label {name}"), bench::page(&shows)))
+    Ok(layout::page(&visitor, NavItem::Label, &format!("Label {name}"), labelling_session::page(&shows)))
 }
 
 fn rows(table: &Table) -> Markup {
@@ -111,100 +117,108 @@ fn rows(table: &Table) -> Markup {
     }
 }
 
-async fn laid(web: &Shared, name: &TaskName) -> Result<Bench, Trouble> {
+async fn open_session(web: &SharedState, name: &TaskName) -> Result<LabellingSession, WebError> {
     let name = name.clone();
-    web.reader.work(move |store, config| Bench::lay(store, folder(&config.tasks.join(name.as_str()), &name)?)).await
+    web.store
+        .work(move |store, config| LabellingSession::open(store, folder(&config.tasks.join(name.as_str()), &name)?))
+        .await
 }
 
-fn folder(dir: &std::path::Path, name: &TaskName) -> Result<TaskFolder, Trouble> {
+fn folder(dir: &std::path::Path, name: &TaskName) -> Result<TaskFolder, WebError> {
     if !dir.is_dir() {
-        return Err(Trouble::NoTask(name.to_string()));
+        return Err(WebError::NoTask(name.to_string()));
     }
-    taskdir::read(dir).map_err(said)
+    tasks::read(dir).map_err(bad_request)
 }
 
-fn said(problem: Problem) -> Trouble {
-    Trouble::Refused(problem.to_string())
+fn bad_request(problem: Problem) -> WebError {
+    WebError::Refused(problem.to_string())
 }
 
-async fn page(State(web): State<Shared>, Path(name): Path<String>) -> Result<Response, Trouble> {
-    laid(&web, &task_name(&name)?).await?.page(&web).await
+async fn page(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Response, WebError> {
+    open_session(&web, &task_name(&name)?).await?.page(&web).await
 }
 
 async fn lists(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     Path(name): Path<String>,
-    Json(said): Json<Said>,
-) -> Result<Json<Shown>, Trouble> {
-    Ok(Json(laid(&web, &task_name(&name)?).await?.lists(&web, said).await?))
+    Json(said): Json<HelpRequest>,
+) -> Result<Json<ProposalView>, WebError> {
+    Ok(Json(open_session(&web, &task_name(&name)?).await?.lists(&web, said).await?))
 }
 
-async fn take(
-    State(web): State<Shared>,
+async fn accept(
+    State(web): State<SharedState>,
     Path(name): Path<String>,
-    Json(taken): Json<Taken>,
-) -> Result<Json<Done>, Trouble> {
+    Json(taken): Json<AcceptRequest>,
+) -> Result<Json<LabellingReply>, WebError> {
     let name = task_name(&name)?;
-    let bench = laid(&web, &name).await?;
+    let bench = open_session(&web, &name).await?;
     let folder = std::sync::Arc::clone(&bench.folder);
-    let (accepted, body) = bench.take(&web, taken).await?;
-    writing(move || supervise::write(&folder, &accepted, &body, Utc::now())).await?;
+    let (accepted, body) = bench.accept(&web, taken).await?;
+    write_blocking(move || task::write(&folder, &accepted, &body, Utc::now())).await?;
     tracing::info!(task = %name, "labelled at the dashboard");
-    run(&web, name).await
+    run_task(&web, name).await
 }
 
 /// There is nothing to see, and rightly so.
-async fn empty(State(web): State<Shared>, Path(name): Path<String>) -> Result<Json<Done>, Trouble> {
+async fn confirm_empty(
+    State(web): State<SharedState>,
+    Path(name): Path<String>,
+) -> Result<Json<LabellingReply>, WebError> {
     let name = task_name(&name)?;
     let dir = web.config.tasks.join(name.as_str());
     let task = name.clone();
-    writing(move || {
-        let folder = taskdir::read(&dir)?;
-        taskdir::allow_empty(&folder.dir)
+    write_blocking(move || {
+        let folder = tasks::read(&dir)?;
+        tasks::allow_empty(&folder.dir)
     })
     .await?;
     tracing::info!(%task, "an empty list is fine from now on, said at the dashboard");
-    run(&web, name).await
+    run_task(&web, name).await
 }
 
 /// Runs the task, and says who waits next. A run that is going already is as good.
-async fn run(web: &Shared, task: TaskName) -> Result<Json<Done>, Trouble> {
-    web.door.hint().await;
-    if let Some(sentence) = web.door.first_reply(Request::Run { task: task.clone() }).await.refusal() {
+async fn run_task(web: &SharedState, task: TaskName) -> Result<Json<LabellingReply>, WebError> {
+    web.daemon.hint_folders_changed().await;
+    if let Some(sentence) = web.daemon.first_reply(ControlRequest::Run { task: task.clone() }).await.refusal() {
         tracing::info!(%task, "not run at once: {sentence}");
     }
-    Ok(Json(Done { next: next_after(web, &task).await?, task: task.to_string() }))
+    Ok(Json(LabellingReply { next: next_after(web, &task).await?, task: task.to_string() }))
 }
 
-async fn undo(State(web): State<Shared>, Path(name): Path<String>) -> Result<Json<Done>, Trouble> {
+async fn undo(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<LabellingReply>, WebError> {
     let task = task_name(&name)?;
     roll_back(&web, &task).await?;
-    Ok(Json(Done { next: Some(format!("/label/{task}")), task: task.to_string() }))
+    Ok(Json(LabellingReply { next: Some(format!("/label/{task}")), task: task.to_string() }))
 }
 
 /// The rows of before come back, and with them what the last labelling replaced.
-pub async fn roll_back(web: &Shared, task: &TaskName) -> Result<Reply, Trouble> {
+pub async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlReply, WebError> {
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
         let task = task.clone();
-        blocking(move || folder(&dir, &task)).await.map_err(|_| Trouble::Internal)??
+        blocking(move || folder(&dir, &task)).await.map_err(|_| WebError::Internal)??
     };
-    let back = web.door.first_reply(Request::Resort { task: task.clone(), what: Resort::RollBack }).await;
+    let back =
+        web.daemon.first_reply(ControlRequest::Resort { task: task.clone(), what: ReviewAction::RollBack }).await;
     if let Some(sentence) = back.refusal() {
-        return Err(Trouble::Refused(sentence.to_owned()));
+        return Err(WebError::Refused(sentence.to_owned()));
     }
-    writing(move || supervise::undo(&folder)).await?;
-    web.door.hint().await;
+    write_blocking(move || task::undo(&folder)).await?;
+    web.daemon.hint_folders_changed().await;
     tracing::info!(%task, "rows and label of before are brought back at the dashboard");
     Ok(back)
 }
 
-async fn writing<T: Send + 'static>(write: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Trouble> {
-    blocking(write).await.map_err(|_| Trouble::Internal)?.map_err(said)
+async fn write_blocking<T: Send + 'static>(
+    write: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, WebError> {
+    blocking(write).await.map_err(|_| WebError::Internal)?.map_err(bad_request)
 }
 
 #[derive(Serialize)]
-struct Now {
+struct TaskStateReply {
     state: TaskState,
     tone: &'static str,
     /// The last run that has ended.
@@ -214,11 +228,11 @@ struct Now {
     sentence: String,
 }
 
-async fn state(State(web): State<Shared>, Path(name): Path<String>) -> Result<Json<Now>, Trouble> {
+async fn state(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<TaskStateReply>, WebError> {
     let line = web.overview.line(&task_name(&name)?).await?;
-    Ok(Json(Now {
+    Ok(Json(TaskStateReply {
         state: line.state,
-        tone: parts::tone_of(&line),
+        tone: components::tone_of(&line),
         run: line.last_run.as_ref().map(|run| run.run),
         going: line.progress.is_some() || matches!(line.state, TaskState::Running | TaskState::Queued),
         rows: line.rows,

@@ -4,27 +4,27 @@ use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets;
-use super::gate::{TOKEN_FIELD, Visitor};
+use super::auth::{CSRF_FIELD, SessionUser};
 
 /// Which of the main pages this is, or belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum NavItem {
     Status,
     Label,
     Add,
     Search,
-    Elsewhere,
+    Other,
 }
 
-const PAGES: &[(Here, &str, &str)] = &[
-    (Here::Status, "/", "Status"),
-    (Here::Label, "/label", "Label"),
-    (Here::Add, "/add", "Add"),
-    (Here::Search, "/search", "Search"),
+const PAGES: &[(NavItem, &str, &str)] = &[
+    (NavItem::Status, "/", "Status"),
+    (NavItem::Label, "/label", "Label"),
+    (NavItem::Add, "/add", "Add"),
+    (NavItem::Search, "/search", "Search"),
 ];
 
 /// A page for somebody who has logged in.
-pub fn page(visitor: &Visitor, here: Here, title: &str, body: Markup) -> Html<String> {
+pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> Html<String> {
     let bar = html! {
         nav aria-label="Main" {
             @for (it, path, name) in PAGES {
@@ -32,31 +32,31 @@ pub fn page(visitor: &Visitor, here: Here, title: &str, body: Markup) -> Html<St
             }
         }
         form.inline method="post" action="/log-out" {
-            (token(visitor))
+            (csrf_field(visitor))
             button.quiet { "Log out" }
         }
     };
-    document(title, Some(&visitor.token), bar, body)
+    document(title, Some(&visitor.csrf_token), bar, body)
 }
 
 /// A page for anybody: it has a title, and nothing to go to.
-pub fn bare(title: &str, body: Markup) -> Html<String> {
+pub fn public_page(title: &str, body: Markup) -> Html<String> {
     document(title, None, html! {}, body)
 }
 
 /// One sentence, and the way back.
-pub fn alone(title: &str, sentence: &str) -> Html<String> {
+pub fn message_page(title: &str, sentence: &str) -> Html<String> {
     let body = html! {
         h1 { (title) }
         p #said-alone { (sentence) }
         p { a href="/" { "To the status page" } }
     };
-    bare(title, body)
+    public_page(title, body)
 }
 
 /// What a form carries that changes something.
-pub fn token(visitor: &Visitor) -> Markup {
-    html! { input type="hidden" name=(TOKEN_FIELD) value=(visitor.token); }
+pub fn csrf_field(visitor: &SessionUser) -> Markup {
+    html! { input type="hidden" name=(CSRF_FIELD) value=(visitor.csrf_token); }
 }
 
 fn document(title: &str, token: Option<&str>, bar: Markup, body: Markup) -> Html<String> {

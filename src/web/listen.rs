@@ -10,35 +10,35 @@ use axum::Router;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::time::sleep;
 
-use crate::config::Place;
-use crate::daemon::connections::{Few, Listening};
+use crate::config::ListenAddress;
+use crate::daemon::connections::{LimitedListener, ListenerHealth};
 
 use super::peer::Peer;
 
 /// Each open page holds one for its news, and a browser opens six at a time.
 const MOST_CONNECTIONS: usize = 256;
 /// Until a place that is taken is tried again.
-const AGAIN: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// The socket's group may use it: a web server before us is in it.
 const SOCKET_MODE: u32 = 0o660;
 
 /// Serves until the daemon ends. Where it is served is written to `note`.
-pub fn serve(place: Place, router: Router, note: PathBuf, mut listening: Listening) {
+pub fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
     tokio::spawn(async move {
         let service = router.into_make_service_with_connect_info::<Peer>();
         let served = match &place {
-            Place::Off => return,
-            Place::Tcp(address) => {
+            ListenAddress::Off => return,
+            ListenAddress::Tcp(address) => {
                 let listener = until_open(&place, &mut listening, || TcpListener::bind(address)).await;
                 if let Ok(at) = listener.local_addr() {
-                    opened(&format!("http://{at}/"), at.ip().is_loopback(), &note);
+                    report_open(&format!("http://{at}/"), at.ip().is_loopback(), &note);
                 }
-                axum::serve(Few::new(listener, MOST_CONNECTIONS, listening), service).await
+                axum::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), service).await
             }
-            Place::Unix(path) => {
+            ListenAddress::Unix(path) => {
                 let listener = until_open(&place, &mut listening, || async { open_socket(path) }).await;
-                opened(&place.to_string(), true, &note);
-                axum::serve(Few::new(listener, MOST_CONNECTIONS, listening), service).await
+                report_open(&place.to_string(), true, &note);
+                axum::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), service).await
             }
         };
         if let Err(error) = served {
@@ -48,14 +48,14 @@ pub fn serve(place: Place, router: Router, note: PathBuf, mut listening: Listeni
 }
 
 async fn until_open<T, F: Future<Output = io::Result<T>>>(
-    place: &Place,
-    listening: &mut Listening,
+    place: &ListenAddress,
+    listening: &mut ListenerHealth,
     open: impl Fn() -> F,
 ) -> T {
     let mut said = false;
     loop {
         let opened = open().await;
-        listening.is_open(opened.as_ref().map(|_| ()));
+        listening.report_open(opened.as_ref().map(|_| ()));
         match opened {
             Ok(listener) => return listener,
             Err(error) if said => tracing::debug!("the dashboard cannot be served at {place}: {error}"),
@@ -63,11 +63,11 @@ async fn until_open<T, F: Future<Output = io::Result<T>>>(
                 said = true;
                 tracing::error!(
                     "the dashboard cannot be served at {place}: {error}; tried again every {} s",
-                    AGAIN.as_secs()
+                    RETRY_DELAY.as_secs()
                 );
             }
         }
-        sleep(AGAIN).await;
+        sleep(RETRY_DELAY).await;
     }
 }
 
@@ -81,7 +81,7 @@ fn open_socket(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-fn opened(url: &str, is_here: bool, note: &Path) {
+fn report_open(url: &str, is_here: bool, note: &Path) {
     tracing::info!("the dashboard is at {url}");
     if !is_here {
         tracing::warn!(

@@ -8,27 +8,27 @@
 //! It runs inside the daemon's process, so it fetches nothing and parses no page of strangers; what it reads it reads by a
 //! connection of its own, beside the loop. Everything that it serves is compiled in.
 
+mod actions;
+mod error;
+mod read_pool;
+mod components;
+mod login;
+mod auth;
+mod labelling_session;
 mod listen;
 mod route;
-mod gate;
 mod token;
 mod session;
 mod throttle;
 mod peer;
-mod log_in;
-mod reader;
 mod overview;
 mod events;
-mod trouble;
 mod layout;
 mod assets;
-mod parts;
 mod chart;
 pub mod password;
 mod status;
 mod task;
-mod verbs;
-mod bench;
 mod label;
 mod add;
 mod search;
@@ -39,74 +39,74 @@ use std::sync::Arc;
 use chrono::Utc;
 use tokio::sync::Semaphore;
 
-use crate::config::{Config, Place};
-use crate::daemon::door::Door;
-use crate::daemon::still::Scholar;
-use crate::supervise;
+use crate::config::{Config, ListenAddress};
+use crate::daemon::child::page_jobs::PageInspector;
+use crate::daemon::handle::DaemonHandle;
+use crate::labelling;
 
 pub use route::{Access, Route};
 
-use add::Adding;
-use events::Feed;
+use self::read_pool::ReadPool;
+use add::PendingTasks;
+use events::ChangeFeed;
 use overview::Overview;
-use reader::Reader;
 use session::Sessions;
-use task::Walks;
-use throttle::Throttle;
-use token::Key;
+use task::StepSessions;
+use throttle::LoginThrottle;
+use token::CsrfKey;
 
 /// What all pages share.
-pub struct Web {
+pub struct DashboardState {
     config: Arc<Config>,
-    door: Door,
-    reader: Reader,
+    daemon: DaemonHandle,
+    store: ReadPool,
     overview: Overview,
-    feed: Feed,
+    feed: ChangeFeed,
     sessions: Sessions,
-    throttle: Throttle,
-    key: Key,
+    throttle: LoginThrottle,
+    csrf_key: CsrfKey,
     /// Robots that are walked through step by step.
-    walks: Walks,
+    step_sessions: StepSessions,
     /// Has pages studied that a person looks at.
-    scholar: Scholar,
-    adding: Adding,
+    inspector: PageInspector,
+    pending_tasks: PendingTasks,
     /// Whoever goes through all rows waits for the one before.
-    looking: Semaphore,
+    duplicate_search: Semaphore,
 }
 
-type Shared = Arc<Web>;
+type SharedState = Arc<DashboardState>;
 
 /// In the state folder: where the dashboard is served, for whoever looks for it.
 pub const ADDRESS_FILE: &str = "web-url";
 
 /// Serves the dashboard where config.toml says so, until the daemon ends. What cannot be served costs no run: it is said in the
 /// log, and tried again.
-pub fn open(door: Door) {
+pub fn open(door: DaemonHandle) {
     let config = Arc::clone(&door.runner.config);
-    let reader = Reader::new(Arc::clone(&config));
-    if config.web.search != Place::Off {
-        let (search, listening) = (search::alone(reader.clone()), door.listeners.enter("search"));
+    let reader = ReadPool::new(Arc::clone(&config));
+    if config.web.search != ListenAddress::Off {
+        let (search, listening) = (search::public_router(reader.clone()), door.listeners.register("search"));
         listen::serve(config.web.search.clone(), search, config.state.join("search-url"), listening);
     }
-    if config.web.at == Place::Off {
+    if config.web.at == ListenAddress::Off {
         return;
     }
-    supervise::add::sweep(&config.tasks, Utc::now().into());
+    labelling::task::add::remove_abandoned(&config.tasks, Utc::now().into());
     let overview = Overview::new(reader.clone(), door.clone());
-    let feed = Feed::start(overview.clone());
-    let listening = door.listeners.enter("dashboard");
-    let web = Arc::new(Web {
-        scholar: Scholar::new(door.runner.clone()),
-        adding: Adding::default(),
-        looking: Semaphore::new(1),
-        door,
-        reader,
+    let feed = ChangeFeed::start(overview.clone());
+    let listening = door.listeners.register("dashboard");
+    let web = Arc::new(DashboardState {
+        inspector: PageInspector::new(door.runner.clone()),
+        pending_tasks: PendingTasks::default(),
+        duplicate_search: Semaphore::new(1),
+        daemon: door,
+        store: reader,
         overview,
         feed,
         sessions: Sessions::default(),
-        throttle: Throttle::default(),
-        key: Key::new(),
-        walks: Walks::default(),
+        throttle: LoginThrottle::default(),
+        csrf_key: CsrfKey::new(),
+        step_sessions: StepSessions::default(),
         config: Arc::clone(&config),
     });
     listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
@@ -116,10 +116,10 @@ pub fn open(door: Door) {
 pub fn routes() -> Vec<Route> {
     [
         assets::routes(),
-        log_in::routes(),
+        login::routes(),
         status::routes(),
         task::routes(),
-        verbs::routes(),
+        actions::routes(),
         label::routes(),
         add::routes(),
         search::routes(),

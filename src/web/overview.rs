@@ -6,33 +6,34 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use crate::daemon::door::Door;
+use crate::daemon::handle::DaemonHandle;
 use crate::daemon::progress::Progress;
 use crate::model::{State, TaskName};
-use crate::show::Line;
-use crate::show::lines::{self, Known};
+use crate::show::StatusLine;
+use crate::show::task_status;
+use crate::show::task_status::TaskFacts;
 
-use super::reader::Reader;
-use super::trouble::Trouble;
+use super::error::WebError;
+use super::read_pool::ReadPool;
 
 /// While runs write, ten thousand tasks are not read more often than that.
-const FRESH: Duration = Duration::from_millis(500);
+const MAX_FRESH_AGE: Duration = Duration::from_millis(500);
 /// Where reading takes longer than this, nobody waits for it who can be shown what was read a moment ago: news follow.
-const LONG: Duration = Duration::from_millis(50);
-const MOMENT: Duration = Duration::from_secs(10);
+const SLOW_READ: Duration = Duration::from_millis(50);
+const MAX_STALE_AGE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct Overview {
-    reader: Reader,
-    door: Door,
-    seen: Arc<Mutex<Option<Seen>>>,
+    reader: ReadPool,
+    daemon: DaemonHandle,
+    cache: Arc<Mutex<Option<CachedLines>>>,
     /// Held by who reads: the others take what it has read.
     reading: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone)]
-struct Seen {
-    lines: Arc<Vec<Line>>,
+struct CachedLines {
+    lines: Arc<Vec<StatusLine>>,
     at: Instant,
     took: Duration,
     /// How many jobs the store's thread had done before.
@@ -40,19 +41,19 @@ struct Seen {
 }
 
 impl Overview {
-    pub fn new(reader: Reader, door: Door) -> Overview {
-        Overview { reader, door, seen: Arc::default(), reading: Arc::default() }
+    pub fn new(reader: ReadPool, door: DaemonHandle) -> Overview {
+        Overview { reader, daemon: door, cache: Arc::default(), reading: Arc::default() }
     }
 
-    pub fn door(&self) -> &Door {
-        &self.door
+    pub fn daemon(&self) -> &DaemonHandle {
+        &self.daemon
     }
 
     /// All tasks, by name; where there are many, they may be some seconds old.
-    pub async fn lines(&self) -> Result<Arc<Vec<Line>>, Trouble> {
-        let seen = self.seen().clone();
+    pub async fn lines(&self) -> Result<Arc<Vec<StatusLine>>, WebError> {
+        let seen = self.cache().clone();
         match seen {
-            Some(seen) if seen.took > LONG && seen.at.elapsed() < MOMENT => {
+            Some(seen) if seen.took > SLOW_READ && seen.at.elapsed() < MAX_STALE_AGE => {
                 if !self.is_fresh(&seen) {
                     let overview = self.clone();
                     tokio::spawn(async move { overview.fresh().await });
@@ -64,58 +65,63 @@ impl Overview {
     }
 
     /// The same, half a second old at most.
-    pub async fn fresh(&self) -> Result<Arc<Vec<Line>>, Trouble> {
+    pub async fn fresh(&self) -> Result<Arc<Vec<StatusLine>>, WebError> {
         let _reading = self.reading.lock().await;
-        let seen = self.seen().clone();
+        let seen = self.cache().clone();
         if let Some(seen) = seen.filter(|seen| self.is_fresh(seen)) {
             return Ok(seen.lines);
         }
-        let (at, change, now) = (Instant::now(), *self.door.changes().borrow(), Utc::now());
+        let (at, change, now) = (Instant::now(), *self.daemon.store_changes().borrow(), Utc::now());
         let read = self.reader.work(move |store, config| {
             let rows = store.tasks()?.into_iter().filter(|row| !row.removed);
-            let mut lines: Vec<Line> = rows.map(|row| lines::line(Known::of(config, row), true, now)).collect();
-            lines::hold_refused(config, &mut lines);
+            let mut lines: Vec<StatusLine> =
+                rows.map(|row| task_status::status_line(TaskFacts::of(config, row), true, now)).collect();
+            task_status::mark_login_holds(config, &mut lines);
             Ok(lines)
         });
         let lines = Arc::new(read.await?);
-        *self.seen() = Some(Seen { lines: Arc::clone(&lines), at, took: at.elapsed(), change });
+        *self.cache() = Some(CachedLines { lines: Arc::clone(&lines), at, took: at.elapsed(), change });
         Ok(lines)
     }
 
-    fn is_fresh(&self, seen: &Seen) -> bool {
-        seen.change == *self.door.changes().borrow() || seen.at.elapsed() < FRESH.max(seen.took)
+    fn is_fresh(&self, seen: &CachedLines) -> bool {
+        seen.change == *self.daemon.store_changes().borrow() || seen.at.elapsed() < MAX_FRESH_AGE.max(seen.took)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Option<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, Option<CachedLines>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something was done just now: whoever looks next sees it.
-    pub fn forget(&self) {
-        *self.seen() = None;
+    pub fn invalidate(&self) {
+        *self.cache() = None;
     }
 
     /// One task as it stands now.
-    pub async fn line(&self, name: &TaskName) -> Result<Line, Trouble> {
+    pub async fn line(&self, name: &TaskName) -> Result<StatusLine, WebError> {
         let lines = self.lines().await?;
         let found = lines.binary_search_by(|line| line.task.cmp(name)).ok().map(|at| &lines[at]);
         let found = found.or_else(|| lines.iter().find(|line| line.task == *name));
-        let mut line = found.ok_or_else(|| Trouble::NoTask(name.to_string()))?.at(Utc::now());
-        line.progress = self.going().remove(name);
+        let mut line = found.ok_or_else(|| WebError::NoTask(name.to_string()))?.at(Utc::now());
+        line.progress = self.progress().remove(name);
         Ok(line)
     }
 
     /// The runs under way.
-    pub fn going(&self) -> BTreeMap<TaskName, Progress> {
-        let all = self.door.runner.board.all();
+    pub fn progress(&self) -> BTreeMap<TaskName, Progress> {
+        let all = self.daemon.runner.board.all();
         all.into_iter().map(|run| (run.task.clone(), run)).collect()
     }
 }
 
 /// Worst first, those alone that are wanted.
-pub fn worst_first(lines: &[Line], now: DateTime<Utc>, wanted: impl Fn(&Line, State) -> bool) -> Vec<(State, &Line)> {
+pub fn worst_first(
+    lines: &[StatusLine],
+    now: DateTime<Utc>,
+    wanted: impl Fn(&StatusLine, State) -> bool,
+) -> Vec<(State, &StatusLine)> {
     let judged = lines.iter().map(|line| (line.state_at(now), line));
-    let mut found: Vec<(State, &Line)> = judged.filter(|(state, line)| wanted(line, *state)).collect();
+    let mut found: Vec<(State, &StatusLine)> = judged.filter(|(state, line)| wanted(line, *state)).collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.task).cmp(&(b, &other.task)));
     found
 }

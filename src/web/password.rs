@@ -8,8 +8,8 @@ use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 
 use crate::config::Config;
-use crate::taskdir::FileError;
-use crate::taskdir::folder::{Folder, PRIVATE_FILE};
+use crate::tasks::FileError;
+use crate::tasks::folder::{Folder, PRIVATE_FILE};
 
 use super::token;
 
@@ -34,7 +34,7 @@ pub enum PasswordError {
 
 /// What the password is compared with; none: there is no password yet.
 pub fn read(config: &Config) -> Result<Option<String>, PasswordError> {
-    let (folder, name) = place(config);
+    let (folder, name) = file_of(config);
     if !folder.is_dir() {
         return Ok(None);
     }
@@ -47,9 +47,9 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
     if !(MIN_CHARS..=MAX_CHARS).contains(&password.chars().count()) {
         return Err(PasswordError::Length);
     }
-    let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &token::random::<16>());
+    let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &token::random_bytes::<16>());
     let hash = hash.map_err(PasswordError::Hash)?.to_string();
-    let (folder, name) = place(config);
+    let (folder, name) = file_of(config);
     std::fs::create_dir_all(folder)?;
     Folder::open(folder)?.replace(&name, hash.as_bytes(), PRIVATE_FILE)?;
     if nix::unistd::geteuid().is_root() {
@@ -60,12 +60,12 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
 }
 
 /// Is it this password? Takes some 20 ms of processor time, on purpose.
-pub fn is_right(hash: &str, password: &str) -> bool {
+pub fn verify(hash: &str, password: &str) -> bool {
     let fits = password.chars().count() <= MAX_CHARS;
     fits && Argon2::default().verify_password(password.as_bytes(), hash).is_ok()
 }
 
-fn place(config: &Config) -> (&Path, String) {
+fn file_of(config: &Config) -> (&Path, String) {
     let file = &config.web.password;
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     (file.parent().unwrap_or(Path::new("/")), name)
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn a_password_of_the_first_version_still_opens_the_dashboard() {
-        assert!(is_right(FIRST_VERSION, "correct horse battery"));
-        assert!(!is_right(FIRST_VERSION, "correct horse batterY"));
-        assert!(!is_right(&FIRST_VERSION.replace("t=2", "t=3"), "correct horse battery"), "its own figures are used");
-        assert!(!is_right("not a hash", "correct horse battery"));
+        assert!(verify(FIRST_VERSION, "correct horse battery"));
+        assert!(!verify(FIRST_VERSION, "correct horse batterY"));
+        assert!(!verify(&FIRST_VERSION.replace("t=2", "t=3"), "correct horse battery"), "its own figures are used");
+        assert!(!verify("not a hash", "correct horse battery"));
     }
 }

@@ -6,7 +6,7 @@ use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::daemon::connections::Few;
+use crate::daemon::connections::LimitedListener;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
@@ -17,14 +17,14 @@ pub enum Peer {
     Other,
 }
 
-impl Connected<IncomingStream<'_, Few<TcpListener>>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Few<TcpListener>>) -> Peer {
+impl Connected<IncomingStream<'_, LimitedListener<TcpListener>>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener<TcpListener>>) -> Peer {
         Peer::Address(network(stream.remote_addr().ip()))
     }
 }
 
-impl Connected<IncomingStream<'_, Few<UnixListener>>> for Peer {
-    fn connect_info(_: IncomingStream<'_, Few<UnixListener>>) -> Peer {
+impl Connected<IncomingStream<'_, LimitedListener<UnixListener>>> for Peer {
+    fn connect_info(_: IncomingStream<'_, LimitedListener<UnixListener>>) -> Peer {
         Peer::Socket
     }
 }

@@ -9,7 +9,7 @@ use axum::http::Method;
 use axum::middleware;
 use axum::routing::{MethodRouter, get, post};
 
-use super::{Shared, Web, gate, trouble};
+use super::{DashboardState, SharedState, auth, error};
 
 /// A task.toml has 64 kB at most, and a form spells each of its bytes with three at the worst.
 pub const MAX_BODY_BYTES: usize = 256 << 10;
@@ -18,44 +18,44 @@ pub const MAX_BODY_BYTES: usize = 256 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Whoever can reach the address.
-    Anybody,
+    Public,
     /// Who has logged in.
-    Person,
+    LoggedIn,
 }
 
 pub struct Route {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
-    answer: MethodRouter<Shared>,
+    handler: MethodRouter<SharedState>,
 }
 
 impl Route {
     /// Changes nothing.
-    pub fn get<T: 'static>(path: &'static str, handler: impl Handler<T, Shared>) -> Route {
-        Route { method: Method::GET, path, access: Access::Person, answer: get(handler) }
+    pub fn get<T: 'static>(path: &'static str, handler: impl Handler<T, SharedState>) -> Route {
+        Route { method: Method::GET, path, access: Access::LoggedIn, handler: get(handler) }
     }
 
     /// Changes something: the gate lets it through only with a token, from our own pages.
-    pub fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Shared>) -> Route {
-        Route { method: Method::POST, path, access: Access::Person, answer: post(handler) }
+    pub fn post<T: 'static>(path: &'static str, handler: impl Handler<T, SharedState>) -> Route {
+        Route { method: Method::POST, path, access: Access::LoggedIn, handler: post(handler) }
     }
 
-    pub fn for_anybody(self) -> Route {
-        Route { access: Access::Anybody, ..self }
+    pub fn public(self) -> Route {
+        Route { access: Access::Public, ..self }
     }
 }
 
-pub fn router(routes: Vec<Route>, web: Arc<Web>) -> Router {
+pub fn router(routes: Vec<Route>, web: Arc<DashboardState>) -> Router {
     let mut router = Router::new();
-    for Route { path, access, answer, .. } in routes {
-        let gate = middleware::from_fn_with_state((Arc::clone(&web), access), gate::gate);
+    for Route { path, access, handler: answer, .. } in routes {
+        let gate = middleware::from_fn_with_state((Arc::clone(&web), access), auth::authorize);
         router = router.route(path, answer.layer(gate));
     }
     router
-        .fallback(trouble::no_such_page)
+        .fallback(error::no_such_page)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn_with_state(Arc::clone(&web), gate::known_host))
-        .layer(middleware::from_fn(gate::headers))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), auth::check_host))
+        .layer(middleware::from_fn(auth::add_security_headers))
         .with_state(web)
 }

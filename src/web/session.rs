@@ -13,21 +13,21 @@ use super::{password, token};
 /// Of somebody who has logged in.
 pub const SESSION_COOKIE: &str = "pieme_session";
 /// Of somebody who has the log-in form before them.
-pub const DOOR_COOKIE: &str = "pieme_door";
+pub const LOGIN_COOKIE: &str = "pieme_door";
 
 /// Nobody came for so long: they are not there any more.
-const IDLE: Duration = Duration::from_secs(12 * 3600);
+const IDLE_LIMIT: Duration = Duration::from_secs(12 * 3600);
 /// However busy they are, a week is enough.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// The oldest gives way.
-const MOST: usize = 100;
+const MAX_SESSIONS: usize = 100;
 
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<String, Session>>);
+pub struct Sessions(Mutex<HashMap<String, LoginSession>>);
 
-struct Session {
+struct LoginSession {
     opened: Instant,
-    seen: Instant,
+    last_used: Instant,
     /// Of the password that it was opened with: a new one ends it.
     password: String,
 }
@@ -36,24 +36,24 @@ impl Sessions {
     /// Somebody has logged in; answers what they are known by.
     pub fn open(&self, password: String) -> String {
         let mut sessions = self.lock();
-        if sessions.len() >= MOST
-            && let Some(oldest) = sessions.iter().min_by_key(|(_, it)| it.seen).map(|(id, _)| id.clone())
+        if sessions.len() >= MAX_SESSIONS
+            && let Some(oldest) = sessions.iter().min_by_key(|(_, it)| it.last_used).map(|(id, _)| id.clone())
         {
             sessions.remove(&oldest);
         }
-        let (id, now) = (token::name(), Instant::now());
-        sessions.insert(id.clone(), Session { opened: now, seen: now, password });
+        let (id, now) = (token::random_id(), Instant::now());
+        sessions.insert(id.clone(), LoginSession { opened: now, last_used: now, password });
         id
     }
 
     pub fn is_open(&self, config: &Config, id: &str) -> bool {
         let mut sessions = self.lock();
         let Some(session) = sessions.get_mut(id) else { return false };
-        let is_good = session.seen.elapsed() < IDLE
-            && session.opened.elapsed() < LONGEST
+        let is_good = session.last_used.elapsed() < IDLE_LIMIT
+            && session.opened.elapsed() < MAX_AGE
             && password::read(config).is_ok_and(|now| now.as_ref() == Some(&session.password));
         if is_good {
-            session.seen = Instant::now();
+            session.last_used = Instant::now();
         } else {
             sessions.remove(id);
         }
@@ -64,7 +64,7 @@ impl Sessions {
         self.lock().remove(id);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, LoginSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

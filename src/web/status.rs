@@ -1,7 +1,5 @@
 //! `/`: how every task stands, worst first, and what to do next.
 
-mod spark;
-
 use std::collections::BTreeMap;
 
 use axum::extract::{Query, State};
@@ -13,15 +11,15 @@ use url::form_urlencoded;
 
 use crate::daemon::progress::Progress;
 use crate::model::{PastRun, State as TaskState, TaskName};
-use crate::show::Line;
-use crate::show::lines::Hold;
+use crate::show::StatusLine;
+use crate::show::task_status::Hold;
 
-use super::gate::Visitor;
-use super::layout::{self, Here};
+use super::auth::SessionUser;
+use super::error::WebError;
+use super::layout::{self, NavItem};
 use super::overview::worst_first;
 use super::route::Route;
-use super::trouble::Trouble;
-use super::{Shared, parts};
+use super::{SharedState, components};
 
 /// Lines of one page.
 const LINES: usize = 40;
@@ -35,7 +33,7 @@ pub fn routes() -> Vec<Route> {
 /// What is to be shown.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct StatusQuery {
     /// Words that stand in the name, the title or the state.
     q: String,
     /// Only this state.
@@ -44,63 +42,64 @@ pub struct Wanted {
 }
 
 /// One page of the table.
-struct Sheet {
-    lines: Vec<(Line, Vec<PastRun>)>,
+struct StatusPage {
+    lines: Vec<(StatusLine, Vec<PastRun>)>,
     /// How many there are, and how many are wanted.
-    all: usize,
-    found: usize,
+    total: usize,
+    matching: usize,
     page: usize,
     /// Of all tasks: how many are in each state.
     states: Vec<(TaskState, usize)>,
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
-    Query(wanted): Query<Wanted>,
-) -> Result<Html<String>, Trouble> {
-    let sheet = sheet(&web, &wanted).await?;
-    let going = web.overview.going();
+    State(web): State<SharedState>,
+    visitor: SessionUser,
+    Query(wanted): Query<StatusQuery>,
+) -> Result<Html<String>, WebError> {
+    let sheet = status_page(&web, &wanted).await?;
+    let going = web.overview.progress();
     let body = html! {
         h1.sr { "Status" }
         (filter(&wanted))
         div #status data-live {
-            @if sheet.all == 0 { (first_task(&web)) } @else {
+            @if sheet.total == 0 { (first_task(&web)) } @else {
                 (counts(&sheet, &wanted))
                 (table(&visitor, &sheet, &going, &wanted))
             }
         }
     };
-    Ok(layout::page(&visitor, Here::Status, "Status", body))
+    Ok(layout::page(&visitor, NavItem::Status, "Status", body))
 }
 
-async fn sheet(web: &Shared, wanted: &Wanted) -> Result<Sheet, Trouble> {
+async fn status_page(web: &SharedState, wanted: &StatusQuery) -> Result<StatusPage, WebError> {
     let (lines, now) = (web.overview.lines().await?, Utc::now());
     let words: Vec<String> = wanted.q.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let only = TaskState::from_word(&wanted.state);
     let mut states = BTreeMap::new();
     lines.iter().for_each(|line| *states.entry(line.state_at(now)).or_insert(0) += 1);
     let found = worst_first(&lines, now, |line, state| {
-        only.is_none_or(|only| only == state) && words.iter().all(|word| has(line, state, word))
+        only.is_none_or(|only| only == state) && words.iter().all(|word| matches_state(line, state, word))
     });
     let page = wanted.page.clamp(1, found.len().div_ceil(LINES).max(1));
-    let shown: Vec<Line> = found.iter().skip((page - 1) * LINES).take(LINES).map(|(_, line)| line.at(now)).collect();
+    let shown: Vec<StatusLine> =
+        found.iter().skip((page - 1) * LINES).take(LINES).map(|(_, line)| line.at(now)).collect();
     let (all, found) = (lines.len(), found.len());
-    let lines = web.reader.read(move |store| {
-        let with_past = |line: Line| store.past(&line.task, CURVE).map(|past| (line, past));
+    let lines = web.store.read(move |store| {
+        let with_past = |line: StatusLine| store.past_verdicts(&line.task, CURVE).map(|past| (line, past));
         shown.into_iter().map(with_past).collect()
     });
-    Ok(Sheet { lines: lines.await?, all, found, page, states: states.into_iter().collect() })
+    Ok(StatusPage { lines: lines.await?, total: all, matching: found, page, states: states.into_iter().collect() })
 }
 
-fn has(line: &Line, state: TaskState, word: &str) -> bool {
+fn matches_state(line: &StatusLine, state: TaskState, word: &str) -> bool {
     line.task.as_str().contains(word)
         || state.word().contains(word)
         || line.title.as_ref().is_some_and(|title| title.to_lowercase().contains(word))
         || line.last_run.as_ref().is_some_and(|run| run.verdict.outcome.cause().contains(word))
 }
 
-fn filter(wanted: &Wanted) -> Markup {
+fn filter(wanted: &StatusQuery) -> Markup {
     html! {
         form.filter role="search" data-filter action="/" {
             label.sr for="q" { "Filter tasks" }
@@ -111,25 +110,30 @@ fn filter(wanted: &Wanted) -> Markup {
     }
 }
 
-fn counts(sheet: &Sheet, wanted: &Wanted) -> Markup {
-    let address = |state: &str| address(&Wanted { state: state.to_owned(), page: 1, ..wanted.clone() });
+fn counts(sheet: &StatusPage, wanted: &StatusQuery) -> Markup {
+    let address = |state: &str| address(&StatusQuery { state: state.to_owned(), page: 1, ..wanted.clone() });
     html! {
         p.counts #counts {
-            a href=(address("")) aria-current=[wanted.state.is_empty().then_some("true")] { "all " (parts::number(sheet.all as u64)) }
+            a href=(address("")) aria-current=[wanted.state.is_empty().then_some("true")] { "all " (components::number(sheet.total as u64)) }
             @for (state, count) in &sheet.states {
                 a href=(address(state.word())) aria-current=[(wanted.state == state.word()).then_some("true")] {
-                    (state) " " (parts::number(*count as u64))
+                    (state) " " (components::number(*count as u64))
                 }
             }
         }
     }
 }
 
-fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>, wanted: &Wanted) -> Markup {
-    let pages = sheet.found.div_ceil(LINES);
-    let address = |page| address(&Wanted { page, ..wanted.clone() });
+fn table(
+    visitor: &SessionUser,
+    sheet: &StatusPage,
+    going: &BTreeMap<TaskName, Progress>,
+    wanted: &StatusQuery,
+) -> Markup {
+    let pages = sheet.matching.div_ceil(LINES);
+    let address = |page| address(&StatusQuery { page, ..wanted.clone() });
     html! {
-        @if sheet.found == 0 {
+        @if sheet.matching == 0 {
             p.empty #none { "No task is so. " a href="/" { "Show all" } }
         } @else {
             table.cards #lines {
@@ -145,12 +149,12 @@ fn table(visitor: &Visitor, sheet: &Sheet, going: &BTreeMap<TaskName, Progress>,
                     }
                 }
             }
-            (parts::pager(sheet.page, pages, address))
+            (components::pager(sheet.page, pages, address))
         }
     }
 }
 
-fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress>, here: &str) -> Markup {
+fn row(visitor: &SessionUser, line: &StatusLine, past: &[PastRun], going: Option<&Progress>, here: &str) -> Markup {
     let cause = match (&line.problem, &line.last_run) {
         (Some(_), _) => "config",
         (None, Some(run)) => run.verdict.outcome.cause(),
@@ -163,32 +167,32 @@ fn row(visitor: &Visitor, line: &Line, past: &[PastRun], going: Option<&Progress
                 a href={ "/task/" (line.task) } { (line.task) }
                 @if let Some(title) = &line.title { span.title { (title) } }
             }
-            td data-label="State" { (parts::state(line)) }
+            td data-label="State" { (components::state(line)) }
             td.number data-label="Rows" {
-                @match line.rows { Some(rows) => (parts::number(rows)), None => "–" }
-                (spark::rows(past))
+                @match line.rows { Some(rows) => (components::number(rows)), None => "–" }
+                (sparkline::rows(past))
             }
             td.number data-label="Δ" { @if let Some(delta) = delta { (format!("{delta:+}")) } }
-            td.number data-label="Sim" { (parts::similarity(line.similarity)) (spark::similarity(past)) }
-            td data-label="Last ok" { (parts::time(line.last_ok, "never")) }
+            td.number data-label="Sim" { (components::similarity(line.similarity)) (sparkline::similarity(past)) }
+            td data-label="Last ok" { (components::time(line.last_ok, "never")) }
             td data-label="Last run" {
                 @match going {
                     Some(going) => span.going { "now: " (going.pages) " pages, " (going.rows) " rows" },
-                    None => (parts::time(line.last_run.as_ref().map(|run| run.ended_at), "never")),
+                    None => (components::time(line.last_run.as_ref().map(|run| run.ended_at), "never")),
                 }
             }
-            td data-label="Next" { (parts::time(line.next, line.hold.map_or("–", Hold::word))) }
+            td data-label="Next" { (components::time(line.next, line.hold.map_or("–", Hold::word))) }
             td.number data-label="Fails" { (line.fails) }
             td data-label="Cause" { (cause) }
             td.do data-label="Do" {
-                @if !line.advice.is_empty() { (parts::advice(line)) }
-                span.verbs { (parts::verbs(visitor, line, here)) }
+                @if !line.advice.is_empty() { (components::advice(line)) }
+                span.verbs { (components::action_buttons(visitor, line, here)) }
             }
         }
     }
 }
 
-fn address(wanted: &Wanted) -> String {
+fn address(wanted: &StatusQuery) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in [("q", &wanted.q), ("state", &wanted.state)] {
         if !value.is_empty() {
@@ -203,7 +207,7 @@ fn address(wanted: &Wanted) -> String {
 }
 
 /// With no task there is one thing to learn.
-fn first_task(web: &Shared) -> Markup {
+fn first_task(web: &SharedState) -> Markup {
     html! {
         section.card {
             h2 { "No tasks yet" }
@@ -217,3 +221,4 @@ fn first_task(web: &Shared) -> Markup {
         }
     }
 }
+mod sparkline;

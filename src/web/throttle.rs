@@ -7,35 +7,35 @@ use std::time::{Duration, Instant};
 use super::peer::Peer;
 
 /// So many may be mistyped.
-const FREE: u32 = 5;
+const FREE_TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// A wrong password is forgotten after that.
-const FORGOTTEN: Duration = Duration::from_secs(3_600);
+const FORGET_AFTER: Duration = Duration::from_secs(3_600);
 /// Addresses that are remembered; beyond, all others count as one.
-const MOST: usize = 1_000;
+const MAX_PEERS: usize = 1_000;
 
 #[derive(Default)]
-pub struct Throttle(Mutex<HashMap<Peer, Tries>>);
+pub struct LoginThrottle(Mutex<HashMap<Peer, FailedLogins>>);
 
 #[derive(Clone, Copy)]
-struct Tries {
+struct FailedLogins {
     wrong: u32,
     last: Instant,
 }
 
-impl Throttle {
+impl LoginThrottle {
     /// Counts a try before it is made, so that many at once are no way around it; else says how long to wait.
     pub fn admit(&self, peer: &Peer, now: Instant) -> Result<(), Duration> {
         let mut all = self.lock();
-        all.retain(|_, tries| now.duration_since(tries.last) < FORGOTTEN);
-        let peer = if all.len() < MOST || all.contains_key(peer) { peer.clone() } else { Peer::Other };
-        let tries = all.entry(peer).or_insert(Tries { wrong: 0, last: now });
+        all.retain(|_, tries| now.duration_since(tries.last) < FORGET_AFTER);
+        let peer = if all.len() < MAX_PEERS || all.contains_key(peer) { peer.clone() } else { Peer::Other };
+        let tries = all.entry(peer).or_insert(FailedLogins { wrong: 0, last: now });
         let wait = wait(tries.wrong).saturating_sub(now.duration_since(tries.last));
         if !wait.is_zero() {
             return Err(wait);
         }
-        *tries = Tries { wrong: tries.wrong.saturating_add(1), last: now };
+        *tries = FailedLogins { wrong: tries.wrong.saturating_add(1), last: now };
         Ok(())
     }
 
@@ -44,13 +44,13 @@ impl Throttle {
         self.lock().remove(peer);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Peer, Tries>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Peer, FailedLogins>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn wait(wrong: u32) -> Duration {
-    match wrong.checked_sub(FREE) {
+    match wrong.checked_sub(FREE_TRIES) {
         None => Duration::ZERO,
         Some(more) => FIRST_WAIT.saturating_mul(1 << more.min(16)).min(LONGEST_WAIT),
     }
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn after_five_wrong_passwords_each_costs_twice_the_wait() {
-        let (throttle, peer, start) = (Throttle::default(), Peer::Other, Instant::now());
+        let (throttle, peer, start) = (LoginThrottle::default(), Peer::Other, Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        for _ in 0..FREE {
+        for _ in 0..FREE_TRIES {
             assert_eq!(throttle.admit(&peer, at(0)), Ok(()));
         }
         assert_eq!(throttle.admit(&peer, at(0)), Err(Duration::from_secs(2)));

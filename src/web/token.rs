@@ -6,11 +6,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 /// Sixteen bytes cannot be guessed.
 const BYTES: usize = 16;
 
-pub struct Key(hmac::Key);
+pub struct CsrfKey(hmac::Key);
 
-impl Key {
-    pub fn new() -> Key {
-        Key(hmac::Key::new(hmac::HMAC_SHA256, &random::<32>()))
+impl CsrfKey {
+    pub fn new() -> CsrfKey {
+        CsrfKey(hmac::Key::new(hmac::HMAC_SHA256, &random_bytes::<32>()))
     }
 
     /// What the forms carry of somebody who is known by this.
@@ -19,18 +19,18 @@ impl Key {
     }
 
     /// Takes the same time whatever is wrong.
-    pub fn is_token(&self, id: &str, token: &str) -> bool {
+    pub fn verify(&self, id: &str, token: &str) -> bool {
         unhex(token).is_some_and(|tag| hmac::verify(&self.0, id.as_bytes(), &tag).is_ok())
     }
 }
 
 /// A new name that nobody can guess.
-pub fn name() -> String {
-    hex(&random::<BYTES>())
+pub fn random_id() -> String {
+    hex(&random_bytes::<BYTES>())
 }
 
 /// Bytes that nobody can guess.
-pub fn random<const N: usize>() -> [u8; N] {
+pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the kernel has random bytes");
     bytes
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_one_name_and_one_key() {
-        let (key, other) = (Key::new(), Key::new());
+        let (key, other) = (CsrfKey::new(), CsrfKey::new());
         let token = key.token("a");
-        assert!(key.is_token("a", &token));
+        assert!(key.verify("a", &token));
         for (key, id, token) in [
             (&key, "b", token.as_str()),
             (&other, "a", &token),
@@ -62,8 +62,8 @@ mod tests {
             (&key, "a", "0"),
             (&key, "a", &token[2..]),
         ] {
-            assert!(!key.is_token(id, token), "{id} {token}");
+            assert!(!key.verify(id, token), "{id} {token}");
         }
-        assert_ne!(name(), name());
+        assert_ne!(random_id(), random_id());
     }
 }

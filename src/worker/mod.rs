@@ -3,15 +3,15 @@
 //! The child is a function from one [`Assignment`] on stdin to a stream of [`Message`]s on stdout. It has no database, no
 //! environment, no task folder; what it learns or wants kept it says to the parent.
 
-mod harvest;
-mod detail;
+mod inspect;
+mod parent_host;
+mod message_buffer;
+mod repair;
+mod row_collector;
+mod connector;
+mod detail_pages;
 mod values;
-mod door;
-mod parent;
-mod outbox;
-mod mend;
 mod step;
-mod study;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -21,25 +21,26 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::judge::{self, Learning, Seen};
-use crate::model::{Failure, Missed, Verdict};
-use crate::robot::{self, Order, Seat};
-use crate::seal;
-use crate::wire::{self, Answer, Assignment, Inlet, Message, Still};
+use crate::judge::{self, RunObservation, TemplateOrigin};
+use crate::model::{ConnectError, Failure, Verdict};
+use crate::protocol;
+use crate::protocol::{ChildSocket, Job, Message, PageJob, ParentAnswer};
+use crate::robot::{self, BrowserPaths, WalkInput};
+use crate::sandbox;
 
-use door::ParentDoor;
-use harvest::Harvest;
-use parent::Parent;
+use self::connector::ParentConnector;
+use self::parent_host::ParentHost;
+use self::row_collector::RowCollector;
 
 /// The child reports its own time-out this long before the parent would kill it.
 const REPORT_TIME: Duration = Duration::from_secs(2);
 
 /// The whole life of a run's process.
 pub fn main() -> ExitCode {
-    seal::early();
+    sandbox::harden_process();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
-    let mut inlet = Inlet::new(stdin);
-    let (mut assignment, raw) = match wire::read::<Assignment>(&mut inlet) {
+    let mut inlet = ChildSocket::new(stdin);
+    let (mut assignment, raw) = match protocol::read::<Job>(&mut inlet) {
         Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
@@ -52,26 +53,26 @@ pub fn main() -> ExitCode {
             return ExitCode::from(78);
         }
     };
-    if let Err(problem) = seal::late(&assignment.task, assignment.parent_pid) {
+    if let Err(problem) = sandbox::apply(&assignment.task, assignment.parent_pid) {
         report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
         return ExitCode::from(78);
     }
-    match assignment.still.take() {
+    match assignment.page_job.take() {
         None => {}
-        Some(Still::Mend(what)) => {
-            mend::run(&assignment, &what, &raw);
+        Some(PageJob::Repair(what)) => {
+            repair::run(&assignment, &what, &raw);
             return ExitCode::SUCCESS;
         }
-        Some(Still::Study(question)) => {
-            study::run(*question, &raw);
+        Some(PageJob::Inspect(question)) => {
+            inspect::run(*question, &raw);
             return ExitCode::SUCCESS;
         }
     }
     drop(raw);
-    outbox::keep_going();
-    let door = ParentDoor::default();
-    let (answers, words) = listen(inlet, door.clone());
-    let parent = Parent::new(&assignment, door, answers);
+    message_buffer::start_flusher();
+    let door = ParentConnector::default();
+    let (answers, words) = listen_to_parent(inlet, door.clone());
+    let parent = ParentHost::new(&assignment, door, answers);
     let verdict = match assignment.stepwise {
         true => step::run(&runtime, &assignment, parent, words),
         false => run(&runtime, &assignment, parent),
@@ -80,14 +81,15 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
+fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost) -> Verdict {
     let limit = assignment.task.limits.timeout.0;
     let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
-    let mut harvest = match Harvest::new(assignment) {
+    let mut harvest = match RowCollector::new(assignment) {
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let walk = runtime.block_on(robot::walk_from(Box::new(parent), order(assignment, deadline), &mut harvest));
+    let walk =
+        runtime.block_on(robot::walk_with_host(Box::new(parent), walk_input(assignment, deadline), &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
@@ -96,7 +98,7 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     }
     if let Err(trouble) = walk.result {
         if let Some(page) = &trouble.page {
-            harvest.keep_last(page);
+            harvest.keep_failed_page(page);
         }
         return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
     }
@@ -110,39 +112,39 @@ fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent) -> Verdict {
     let mut verdict = judge::verdict(
         &assignment.task.expect,
         &assignment.task.columns,
-        &seen(&harvest, assignment.confirmed),
+        &run_observation(&harvest, assignment.confirmed),
         &assignment.past,
     );
-    let shared_keys = harvest.shared_keys();
+    let shared_keys = harvest.shared_keys_remark();
     for remark in walk.remark.into_iter().chain(harvest.remark).chain(shared_keys) {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
     }
     verdict
 }
 
-fn order(assignment: &Assignment, deadline: Instant) -> Order<'_> {
-    Order {
+fn walk_input(assignment: &Job, deadline: Instant) -> WalkInput<'_> {
+    WalkInput {
         task: &assignment.task,
         script: &assignment.script,
         secrets: &assignment.secrets.0,
         files: &assignment.files,
         cookies: assignment.cookies.as_deref(),
         deadline,
-        seat: Seat { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
+        browser_paths: BrowserPaths { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
     }
 }
 
-fn seen(harvest: &Harvest, confirmed: bool) -> Seen {
-    Seen {
+fn run_observation(harvest: &RowCollector, confirmed: bool) -> RunObservation {
+    RunObservation {
         pages: harvest.pages,
         rows: harvest.rows,
         similarity: harvest.similarity,
-        any_list: harvest.any_list,
-        figures: harvest.figures(),
-        learning: match harvest.clearly_ahead {
-            Some(clearly_ahead) => Learning::Now { clearly_ahead },
-            None if confirmed => Learning::Confirmed,
-            None => Learning::Unconfirmed,
+        has_any_list: harvest.any_list,
+        statistics: harvest.statistics(),
+        template_origin: match harvest.clearly_ahead {
+            Some(clearly_ahead) => TemplateOrigin::LearnedNow { clearly_ahead },
+            None if confirmed => TemplateOrigin::Confirmed,
+            None => TemplateOrigin::Unconfirmed,
         },
     }
 }
@@ -153,28 +155,28 @@ fn report(message: &Message) {
 }
 
 fn report_with(message: &Message, raw: &[u8]) {
-    outbox::say(message, raw);
+    message_buffer::send(message, raw);
 }
 
 /// What the parent answers, with the raw bytes that go with it.
-type Answers = mpsc::UnboundedReceiver<(Answer, Vec<u8>)>;
+type ParentAnswers = mpsc::UnboundedReceiver<(ParentAnswer, Vec<u8>)>;
 
 /// What a walk that waits is told: forward, or back.
-type Words = mpsc::UnboundedReceiver<bool>;
+type StepCommands = mpsc::UnboundedReceiver<bool>;
 
 /// The parent holds the other end of stdin for as long as it lives: its end is ours.
-fn listen(mut inlet: Inlet, door: ParentDoor) -> (Answers, Words) {
+fn listen_to_parent(mut inlet: ChildSocket, door: ParentConnector) -> (ParentAnswers, StepCommands) {
     let (send, answers) = mpsc::unbounded_channel();
     let (tell, words) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        while let Ok(Some((answer, raw))) = wire::read::<Answer>(&mut inlet) {
+        while let Ok(Some((answer, raw))) = protocol::read::<ParentAnswer>(&mut inlet) {
             match answer {
-                Answer::Connected { question } => {
-                    let lost = || Missed::Connection("the connection was lost on its way".to_owned());
-                    door.answered(question, inlet.connection().ok_or_else(lost));
+                ParentAnswer::Connected { question } => {
+                    let lost = || ConnectError::Connection("the connection was lost on its way".to_owned());
+                    door.complete(question, inlet.take_connection().ok_or_else(lost));
                 }
-                Answer::Missed { question, why } => door.answered(question, Err(why)),
-                Answer::Step { forward } => drop(tell.send(forward)),
+                ParentAnswer::ConnectFailed { question, why } => door.complete(question, Err(why)),
+                ParentAnswer::Step { forward } => drop(tell.send(forward)),
                 // Nobody waits for an answer any more when the walk is over.
                 answer => drop(send.send((answer, raw))),
             }

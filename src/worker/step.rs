@@ -6,54 +6,55 @@ use std::time::Instant;
 
 use tokio::runtime::Runtime;
 
-use crate::model::{Failure, Stepped, Verdict};
+use crate::model::{Failure, StepwiseState, Verdict};
+use crate::protocol::{Job, MAX_FRAME, Message};
 use crate::robot::Stepper;
-use crate::stepwise::{Walk, Watch, Watching};
-use crate::wire::{Assignment, MAX_FRAME, Message};
+use crate::stepwise::{StepObserver, StepProgress, SteppedWalk};
 
-use super::parent::Parent;
-use super::{Words, order, report_with};
+use super::parent_host::ParentHost;
+use super::{StepCommands, report_with, walk_input};
 
 /// A page above this is not shown; together with what is told of it, it must go into one frame.
 const MAX_PACKED: usize = MAX_FRAME / 2;
-const LEVEL: i32 = 3;
+const COMPRESSION_LEVEL: i32 = 3;
 
 /// Goes on until the parent has enough, which ends this process.
-pub fn run(runtime: &Runtime, assignment: &Assignment, parent: Parent, words: Words) -> Verdict {
-    let watch = match Watch::new(assignment.template.as_deref(), &assignment.task.columns) {
+pub fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost, words: StepCommands) -> Verdict {
+    let watch = match StepProgress::new(assignment.template.as_deref(), &assignment.task.columns) {
         Ok(watch) => Rc::new(RefCell::new(watch)),
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let mut observer = Watching(Rc::clone(&watch));
-    let order = order(assignment, Instant::now() + assignment.task.limits.timeout.0);
-    match Stepper::from_home(Box::new(parent), &order, &mut observer) {
-        Ok(stepper) => runtime.block_on(walk(Walk::new(stepper, watch), words)),
+    let mut observer = StepObserver(Rc::clone(&watch));
+    let order = walk_input(assignment, Instant::now() + assignment.task.limits.timeout.0);
+    match Stepper::with_host(Box::new(parent), &order, &mut observer) {
+        Ok(stepper) => runtime.block_on(walk(SteppedWalk::new(stepper, watch), words)),
         Err(trouble) => return Verdict::failed(trouble.cause, trouble.sentence),
     }
     Verdict::failed(Failure::Internal, "nobody looks any more")
 }
 
-async fn walk(mut walk: Walk<'_>, mut words: Words) {
-    tell(&walk, None);
+async fn walk(mut walk: SteppedWalk<'_>, mut words: StepCommands) {
+    report_state(&walk, None);
     while let Some(forward) = words.recv().await {
-        let before = walk.stepper.done();
+        let before = walk.stepper.steps_done();
         if forward && before < walk.stepper.steps().len() {
             walk.advance().await;
-            tell(&walk, Some(before));
+            report_state(&walk, Some(before));
         } else {
             if !forward {
                 walk.back();
             }
-            tell(&walk, walk.stepper.done().checked_sub(1));
+            report_state(&walk, walk.stepper.steps_done().checked_sub(1));
         }
     }
 }
 
 /// How it stands; `last` is the step that led here.
-fn tell(walk: &Walk<'_>, last: Option<usize>) {
+fn report_state(walk: &SteppedWalk<'_>, last: Option<usize>) {
     let steps = walk.stepper.steps().iter().map(|step| step.verb().to_owned()).collect();
-    let stepped = Stepped { steps, done: walk.stepper.done(), last: last.map(|index| walk.as_json(index)) };
-    let page = walk.stepper.page().and_then(|page| zstd::bulk::compress(&page.body, LEVEL).ok());
+    let stepped =
+        StepwiseState { steps, done: walk.stepper.steps_done(), last: last.map(|index| walk.step_json(index)) };
+    let page = walk.stepper.page().and_then(|page| zstd::bulk::compress(&page.body, COMPRESSION_LEVEL).ok());
     let page = page.filter(|packed| packed.len() <= MAX_PACKED).unwrap_or_default();
-    report_with(&Message::Stepped(stepped), &page);
+    report_with(&Message::StepState(stepped), &page);
 }

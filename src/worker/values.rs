@@ -3,38 +3,38 @@
 
 use chrono_tz::Tz;
 
-use crate::judge::Numbers;
-use crate::model::{Column, ColumnType, NumberFigures, Page, Row, ValueColumn};
-use crate::normalise::{self, Hints, Order, order_of};
+use crate::judge::NumberTally;
+use crate::model::{Column, ColumnType, NumberStatistics, Page, Row, ValueColumn};
+use crate::normalise::{self, DateOrder, Hints, order_of};
 use crate::page::Tree;
 
 /// `lang` of a page is a few letters; more is nonsense.
 const MAX_LANG: usize = 35;
 
-pub struct Values {
+pub struct RowValues {
     zone: Tz,
     /// Columns that are not plain text.
-    typed: Vec<(String, ColumnType)>,
+    typed_columns: Vec<(String, ColumnType)>,
     /// What each page says about how it is to be read.
     pages: Vec<Hints<'static>>,
     bases: Vec<url::Url>,
     /// Of each typed column: the order of day and month, once a date of this run could have no other.
-    orders: Vec<Option<Order>>,
+    date_orders: Vec<Option<DateOrder>>,
     /// What their numbers are like.
-    numbers: Numbers,
+    numbers: NumberTally,
 }
 
-impl Values {
-    pub fn new(columns: &[Column], zone: Tz) -> Values {
+impl RowValues {
+    pub fn new(columns: &[Column], zone: Tz) -> RowValues {
         let typed = columns.iter().filter(|column| column.kind != ColumnType::Text);
         let typed: Vec<(String, ColumnType)> = typed.map(|column| (column.name.clone(), column.kind)).collect();
-        let (orders, numbers) = (vec![None; typed.len()], Numbers::of(typed.len()));
-        Values { zone, orders, numbers, typed, pages: Vec::new(), bases: Vec::new() }
+        let (orders, numbers) = (vec![None; typed.len()], NumberTally::of(typed.len()));
+        RowValues { zone, date_orders: orders, numbers, typed_columns: typed, pages: Vec::new(), bases: Vec::new() }
     }
 
     /// A page whose rows are to come.
-    pub fn seen(&mut self, page: &Page, tree: &Tree) {
-        if self.typed.is_empty() {
+    pub fn add_page(&mut self, page: &Page, tree: &Tree) {
+        if self.typed_columns.is_empty() {
             return;
         }
         let html = tree.elements("html").next();
@@ -47,19 +47,24 @@ impl Values {
 
     /// Puts the values of the rows behind their cells. Answers with what the cells are, and calls `unread` with the column of
     /// each text that has no value.
-    pub fn add(&mut self, columns: &[String], rows: &mut [Row], mut unread: impl FnMut(usize)) -> Vec<ValueColumn> {
+    pub fn append_values(
+        &mut self,
+        columns: &[String],
+        rows: &mut [Row],
+        mut unread: impl FnMut(usize),
+    ) -> Vec<ValueColumn> {
         let mut layout = Vec::new();
-        for (at, (name, kind)) in self.typed.iter().enumerate() {
+        for (at, (name, kind)) in self.typed_columns.iter().enumerate() {
             let Some(of) = columns.iter().position(|it| it == name) else { continue };
-            if *kind == ColumnType::Date && self.orders[at].is_none() {
-                self.orders[at] = rows.iter().find_map(|row| order_of(row.cells.get(of)?.as_deref()?));
+            if *kind == ColumnType::Date && self.date_orders[at].is_none() {
+                self.date_orders[at] = rows.iter().find_map(|row| order_of(row.cells.get(of)?.as_deref()?));
             }
             layout.extend(kind.facets().iter().map(|&facet| ValueColumn { of, kind: *kind, facet }));
             for row in rows.iter_mut() {
                 let page = (row.page as usize).min(self.pages.len().saturating_sub(1));
                 let text = row.cells.get(of).and_then(Option::as_deref).filter(|text| !text.trim().is_empty());
                 let found = text.zip(self.pages.get(page)).map(|(text, hints)| {
-                    let order = self.orders[at].unwrap_or(hints.order);
+                    let order = self.date_orders[at].unwrap_or(hints.order);
                     normalise::read(*kind, text, &Hints { base: self.bases.get(page), order, ..hints.clone() })
                 });
                 if matches!(found, Some(Err(_))) {
@@ -75,8 +80,8 @@ impl Values {
     }
 
     /// What the numbers of the columns were like, in all rows so far.
-    pub fn numbers(&self) -> Vec<NumberFigures> {
-        self.numbers.figures(self.typed.iter().map(|(name, _)| name.as_str()))
+    pub fn numbers(&self) -> Vec<NumberStatistics> {
+        self.numbers.statistics(self.typed_columns.iter().map(|(name, _)| name.as_str()))
     }
 }
 
@@ -99,8 +104,8 @@ mod tests {
     #[test]
     fn values_stand_behind_the_texts_and_one_clear_date_settles_the_order_of_all() {
         let columns = [typed("price", ColumnType::Money), Column::text("name"), typed("day", ColumnType::Date)];
-        let mut values = Values::new(&columns, Tz::UTC);
-        values.seen(&page(), &Tree::parse("<html lang=en-US><p>x"));
+        let mut values = RowValues::new(&columns, Tz::UTC);
+        values.add_page(&page(), &Tree::parse("<html lang=en-US><p>x"));
         let row = |price: &str, day: &str| Row {
             cells: [price, "Oak", day].map(|cell| (!cell.is_empty()).then(|| cell.to_owned())).to_vec(),
             page: 0,
@@ -108,7 +113,7 @@ mod tests {
         let mut rows = [row("$5 – $7", "03/04/2024"), row("on request", "25/04/2024"), row("", "")];
         let mut unread = Vec::new();
         let names = ["price", "name", "day"].map(str::to_owned);
-        let layout = values.add(&names, &mut rows, |column| unread.push(column));
+        let layout = values.append_values(&names, &mut rows, |column| unread.push(column));
         let laid: Vec<(usize, Facet)> = layout.iter().map(|it| (it.of, it.facet)).collect();
         assert_eq!(laid, [(0, Facet::Value), (0, Facet::To), (0, Facet::Currency), (2, Facet::Value)]);
         let behind =
@@ -121,10 +126,10 @@ mod tests {
 
     #[test]
     fn plain_text_costs_nothing() {
-        let mut values = Values::new(&[Column::text("price")], Tz::UTC);
-        values.seen(&page(), &Tree::parse("<p>x"));
+        let mut values = RowValues::new(&[Column::text("price")], Tz::UTC);
+        values.add_page(&page(), &Tree::parse("<p>x"));
         let mut rows = [Row { cells: vec![Some("5 €".to_owned())], page: 0 }];
-        assert!(values.add(&["price".to_owned()], &mut rows, |_| ()).is_empty());
+        assert!(values.append_values(&["price".to_owned()], &mut rows, |_| ()).is_empty());
         assert_eq!((rows[0].cells.len(), values.pages.len()), (1, 0));
     }
 }

@@ -35,16 +35,19 @@ pub fn all_kept(store: &Store) -> Vec<String> {
             .expect("rows");
         for run in store.past_runs(&task, ALL).expect("runs") {
             let id = run.start.run;
-            lines.push(format!("{run:?} {:?}", store.traces(id).expect("traces")));
+            lines.push(format!("{run:?} {:?}", store.trace_lines(id).expect("traces")));
             lines.push(format!("{:?}", store.pages(id).expect("pages")));
             lines.push(format!("{:?}", store.quarantined_rows(id, u64::MAX, 0).expect("rows")));
         }
         for change in store.changes(&task, None, ALL).expect("changes") {
             lines.push(format!("{change:?} {:?}", store.records_of(change.id, 0, ALL).expect("records")));
         }
-        lines.push(format!("{:?}", store.aside(&task).expect("rows kept aside")));
+        lines.push(format!("{:?}", store.quarantined_run(&task).expect("rows kept aside")));
         lines.push(format!("{:?}", store.deliveries(Some(&task), ALL).expect("deliveries")));
     }
-    lines.push(format!("{:?}", store.watched(&pieme::store::Which::All).expect("what people want to be told")));
+    lines.push(format!(
+        "{:?}",
+        store.tasks_with_alerts(&pieme::store::AlertTaskFilter::All).expect("what people want to be told")
+    ));
     lines
 }

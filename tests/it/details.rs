@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use pieme::extract::extract;
-use pieme::induce::list_and_detail::{Detail, ListAndDetail, learn_with_details};
-use pieme::induce::merge::merge;
-use pieme::induce::record_page::{learn_pages, read_page};
-use pieme::induce::template::Template;
-use pieme::induce::{Help, LearnOptions, learn};
+use pieme::learn::list_and_detail::{DetailPage, ListAndDetail, learn_with_details};
+use pieme::learn::merge::merge;
+use pieme::learn::record_page::{learn_pages, read_page};
+use pieme::learn::template::Template;
+use pieme::learn::{Help, LearnOptions, learn};
 use pieme::model::Table;
 use pieme::page::{Tree, charset};
 use proptest::prelude::*;
@@ -33,8 +33,8 @@ fn people() -> Vec<String> {
     ]
 }
 
-fn details(pages: &[String]) -> Vec<Detail> {
-    let detail = |(i, page): (usize, &String)| Detail { page: Tree::parse(page), name: format!("{i}.html") };
+fn details(pages: &[String]) -> Vec<DetailPage> {
+    let detail = |(i, page): (usize, &String)| DetailPage { page: Tree::parse(page), name: format!("{i}.html") };
     pages.iter().enumerate().map(detail).collect()
 }
 

@@ -29,7 +29,7 @@ fn the_task_folders_that_come_with_pieme_are_the_ones_in_tasks() {
 fn the_task_folders_in_tasks_are_sound() {
     for name in ["practice-shop", "practice-orders"] {
         let folder =
-            pieme::taskdir::read(&project().join("tasks").join(name)).unwrap_or_else(|problem| panic!("{problem}"));
+            pieme::tasks::read(&project().join("tasks").join(name)).unwrap_or_else(|problem| panic!("{problem}"));
         assert!(folder.template.is_some(), "{name} comes with its template");
     }
 }

@@ -6,9 +6,9 @@ mod mixed;
 
 use pages::{Hostile, PAGES};
 use pieme::extract::extract;
-use pieme::induce::{LearnOptions, Method, learn};
-use pieme::page::encode::{Encoded, Encoding, MAX_SYMBOLS};
-use pieme::page::tree::{ALWAYS_READ, Cut, MAX_ATTRIBUTES, MAX_DEPTH};
+use pieme::learn::{LearnOptions, Method, learn};
+use pieme::page::encode::{EncodedPage, MAX_SYMBOLS, TagEncoding};
+use pieme::page::tree::{MAX_ATTRIBUTES, MAX_DEPTH, MIN_NODE_LIMIT, ParseLimit};
 use pieme::page::{Tokens, Tree, charset};
 
 /// What is promised is promised of 1 MB, and `cargo bench --bench hostile` reads that much. Without optimisation it takes a
@@ -33,7 +33,7 @@ fn share(part: usize, of: usize) -> impl Iterator<Item = &'static Hostile> {
 fn stays_within_its_caps(page: &Hostile) {
     let tree = tree(&(page.make)(PARSED_SIZE));
     // One token may open some elements beside its own, and formatting again.
-    assert!(tree.len() <= ALWAYS_READ + 10_000, "{}: {} nodes", page.name, tree.len());
+    assert!(tree.len() <= MIN_NODE_LIMIT + 10_000, "{}: {} nodes", page.name, tree.len());
     let mut depths = vec![0_u32; tree.len()];
     for node in tree.subtree(tree.root()).skip(1) {
         let parent = tree.parent(node).expect("every node but the first has a parent");
@@ -44,8 +44,8 @@ fn stays_within_its_caps(page: &Hostile) {
     let deepest = depths.into_iter().max().unwrap_or(0);
     assert!(deepest <= MAX_DEPTH + 10, "{}: {deepest} deep", page.name);
     let tokens = Tokens::new(&tree);
-    for encoding in [Encoding::Block, Encoding::Chunks] {
-        let symbols = Encoded::new(&tokens, encoding).symbols.len();
+    for encoding in [TagEncoding::Block, TagEncoding::Chunks] {
+        let symbols = EncodedPage::new(&tokens, encoding).symbols.len();
         assert!(symbols <= MAX_SYMBOLS + 1, "{}: {symbols} symbols", page.name);
     }
 }
@@ -88,16 +88,16 @@ shared_tests!(is_learned_and_read of 8:
 #[test]
 fn the_cap_that_a_page_reached_is_named() {
     for (name, cut) in [
-        ("nested div", Some(Cut::TooDeep(MAX_DEPTH))),
-        ("unclosed nobr and code", Some(Cut::TooDeep(MAX_DEPTH))),
-        ("tables in tables", Some(Cut::TooDeep(MAX_DEPTH))),
-        ("one tag, many attributes", Some(Cut::TooManyAttributes)),
-        ("body tags, new attributes", Some(Cut::TooManyAttributes)),
+        ("nested div", Some(ParseLimit::TooDeep(MAX_DEPTH))),
+        ("unclosed nobr and code", Some(ParseLimit::TooDeep(MAX_DEPTH))),
+        ("tables in tables", Some(ParseLimit::TooDeep(MAX_DEPTH))),
+        ("one tag, many attributes", Some(ParseLimit::TooManyAttributes)),
+        ("body tags, new attributes", Some(ParseLimit::TooManyAttributes)),
         ("attributes of 1 MB", None),
         ("items with text", None),
         ("json, objects", None),
     ] {
-        assert_eq!(named(name, PARSED_SIZE).cut, cut, "{name}");
+        assert_eq!(named(name, PARSED_SIZE).limit, cut, "{name}");
     }
 }
 
@@ -105,6 +105,6 @@ fn the_cap_that_a_page_reached_is_named() {
 fn bytes_that_are_no_text_are_read_as_something_and_are_no_list() {
     for name in ["random bytes", "nul bytes", "bytes 0xff", "utf-16 with mark"] {
         let found = learn(&[named(name, LEARNED_SIZE)], &LearnOptions::default());
-        assert!(!found.first().is_some_and(pieme::induce::is_plausible), "{name}");
+        assert!(!found.first().is_some_and(pieme::learn::is_plausible), "{name}");
     }
 }

@@ -60,9 +60,9 @@ fn an_unchanged_list_is_not_sent_again_and_its_rows_are_the_same() {
     let stage = Stage::new();
     stage.write_task("shop", "/products", "");
     let first = stage.pieme(&["run", "shop", "--json"]).json();
-    assert_eq!((stage.site.requests(), stage.site.unchanged()), (5, 0), "robots.txt and four pages: {first}");
+    assert_eq!((stage.site.requests(), stage.site.not_modified_count()), (5, 0), "robots.txt and four pages: {first}");
     let second = stage.pieme(&["run", "shop", "--json"]).json();
-    assert_eq!((stage.site.requests(), stage.site.unchanged()), (9, 4), "robots.txt was remembered: {second}");
+    assert_eq!((stage.site.requests(), stage.site.not_modified_count()), (9, 4), "robots.txt was remembered: {second}");
     assert_eq!((&first["rows"], &second["rows"]), (&48.into(), &48.into()));
     assert_eq!((second["outcome"].as_str(), second["cause"].as_str()), (Some("published"), Some("unchanged")));
     let trace = stage.pieme(&["log", "shop"]).stdout;

@@ -1,7 +1,7 @@
 //! The monitor from end to end: a site changes under a daemon that watches it, people are told, and a person mends it with one
 //! key. And the other way round: what is no redesign asks nobody to label.
 
-use pieme::practice::Mood;
+use pieme::practice::FailureMode;
 use serde_json::Value;
 
 use super::alerts::listeners::Receiver;
@@ -180,19 +180,19 @@ fn what_is_no_redesign_has_a_cause_of_its_own_and_asks_nobody_to_label() {
     let stage = watched(&receiver);
     let before = records(&stage);
     for (mood, wanted) in [
-        (Mood::Error, "failed http"),
-        (Mood::Block, "failed blocked"),
-        (Mood::Wall, "failed login"),
-        (Mood::Nothing, "empty no-results"),
-        (Mood::Cut, "failed network"),
+        (FailureMode::ErrorPage, "failed http"),
+        (FailureMode::BotChallenge, "failed blocked"),
+        (FailureMode::LoginWall, "failed login"),
+        (FailureMode::NoResults, "empty no-results"),
+        (FailureMode::Truncated, "failed network"),
     ] {
-        stage.site.set_mood(mood);
+        stage.site.set_failure_mode(mood);
         assert_eq!(run(&stage), wanted, "{mood:?}");
         assert_eq!(records(&stage), before, "{mood:?}: the last good rows stay");
         assert_eq!(queue(&stage), serde_json::json!([]), "{mood:?}: it is not in the queue");
         let status = stage.status(SHOP);
         assert!(!status["do"].as_str().unwrap_or_default().contains("label"), "{mood:?}: {status}");
-        stage.site.set_mood(Mood::Well);
+        stage.site.set_failure_mode(FailureMode::Healthy);
         assert_eq!(run(&stage), "published unchanged", "{mood:?}: and it is well again by itself");
     }
     let told = told(&stage, &receiver, 8);

@@ -8,7 +8,7 @@ use pieme::model::{Failure, Page, Script, Task, TraceLine};
 use pieme::page::{Selector, Tree};
 use pieme::practice::ways::CODE_KEY;
 use pieme::practice::{PASSWORD, Site};
-use pieme::robot::{self, Observer, Order, RecordLink, Trouble, Walk};
+use pieme::robot::{self, Observer, RecordLink, WalkError, WalkInput, WalkOutcome};
 
 mod ways;
 
@@ -70,11 +70,11 @@ fn link_column(page: &Page, tree: &Tree) -> Vec<RecordLink> {
 
 struct Walked {
     notes: Notes,
-    walk: Walk,
+    walk: WalkOutcome,
 }
 
 impl Walked {
-    fn trouble(&self) -> &Trouble {
+    fn trouble(&self) -> &WalkError {
         self.walk.result.as_ref().expect_err("the walk was to fail")
     }
 
@@ -113,8 +113,9 @@ async fn walk_with(task: &Task, script: &str, password: &str, cookies: Option<&s
     let mut notes = Notes::default();
     let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
     let deadline = Instant::now() + time;
-    let seat = robot::Seat::default();
-    let order = Order { task, script: &script, secrets: &secrets, files: &files, cookies, deadline, seat };
+    let seat = robot::BrowserPaths::default();
+    let order =
+        WalkInput { task, script: &script, secrets: &secrets, files: &files, cookies, deadline, browser_paths: seat };
     let walk = robot::walk(order, &mut notes).await;
     Walked { notes, walk }
 }

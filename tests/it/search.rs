@@ -3,7 +3,7 @@
 mod killed;
 
 use chrono::Utc;
-use pieme::store::{Answer, Query, Resort, Wanted};
+use pieme::store::{Query, ReviewAction, SearchRequest, SearchResults};
 use serde_json::{Value, json};
 
 use crate::kept::{Found, Kept, name, texts};
@@ -33,23 +33,23 @@ impl Kept {
     /// Brings everything into the index, and says in how many steps.
     fn index(&mut self) -> usize {
         let mut steps = 0;
-        while let Some((task, _)) = self.store.unindexed().expect("tasks").into_iter().next() {
+        while let Some((task, _)) = self.store.unindexed_tasks().expect("tasks").into_iter().next() {
             steps += 1;
-            self.store.index(&task).expect("a step");
+            self.store.index_next_part(&task).expect("a step");
             assert!(steps < 1_000, "it comes to an end");
         }
         steps
     }
 
-    fn search(&self, typed: &str) -> Answer {
+    fn search(&self, typed: &str) -> SearchResults {
         let query = Query::parse(typed, None).expect("words");
-        self.store.search(&Wanted { query, tasks: Vec::new(), limit: 100, offset: 0 }).expect("an answer")
+        self.store.search(&SearchRequest { query, tasks: Vec::new(), limit: 100, offset: 0 }).expect("an answer")
     }
 
     /// The first cells of what is found, sorted.
     fn found(&self, typed: &str) -> Vec<String> {
         let answer = self.search(typed);
-        assert_eq!((answer.total, answer.is_more), (answer.hits.len() as u64, false), "{typed}");
+        assert_eq!((answer.total, answer.is_total_capped), (answer.hits.len() as u64, false), "{typed}");
         let mut found: Vec<String> = answer.hits.iter().filter_map(|hit| hit.row.cells[0].clone()).collect();
         found.sort();
         found
@@ -154,14 +154,17 @@ fn only_rows_that_are_published_now_are_found_however_far_the_index_is_behind(ne
     assert_eq!(kept.found("go"), [""; 0], "it is gone");
     assert_eq!(kept.found("stay"), ["b"], "it stands elsewhere in the table");
     assert_eq!(kept.found("new"), [""; 0], "not in the index yet");
-    assert_eq!(kept.search("stay").behind, 3);
+    assert_eq!(kept.search("stay").unindexed_rows, 3);
     kept.index();
     assert_eq!(
         (kept.found("new"), kept.found("words"), kept.found("stay")),
         (texts(&[&["a", "new"], &["a"], &["b"]])[0].clone(), vec!["a".to_owned()], vec!["b".to_owned()])
     );
     let task = name("t");
-    kept.store.resort(&task, Resort::RollBack, &["name".to_owned()], Utc::now()).expect("rolled back").expect("a run");
+    kept.store
+        .apply_review(&task, ReviewAction::RollBack, &["name".to_owned()], Utc::now())
+        .expect("rolled back")
+        .expect("a run");
     kept.index();
     assert_eq!(
         (kept.found("old"), kept.found("go"), kept.found("first")),
@@ -200,16 +203,19 @@ fn a_publication_between_two_steps_is_followed_to_its_end(new: fn() -> Kept) {
     kept.publish("t", &found(1));
     let task = name("t");
     for _ in 0..2 {
-        assert!(!kept.store.index(&task).expect("a step").is_done);
+        assert!(!kept.store.index_next_part(&task).expect("a step").is_done);
     }
     kept.publish("t", &found(2));
     kept.publish_texts("other", &["name"], &[&["other"]]);
-    assert!(!kept.store.index(&task).expect("a step").is_done);
-    while !kept.store.index(&name("other")).expect("a step").is_done {}
+    assert!(!kept.store.index_next_part(&task).expect("a step").is_done);
+    while !kept.store.index_next_part(&name("other")).expect("a step").is_done {}
     kept.index();
-    assert_eq!((kept.search("g1*").total, kept.search("g2x6999").total, kept.search("g2*").is_more), (0, 1, false));
+    assert_eq!(
+        (kept.search("g1*").total, kept.search("g2x6999").total, kept.search("g2*").is_total_capped),
+        (0, 1, false)
+    );
     assert_eq!(kept.search("g2*").total, 7_000);
-    assert!(kept.store.index(&task).expect("a step").is_done, "nothing is left to do");
+    assert!(kept.store.index_next_part(&task).expect("a step").is_done, "nothing is left to do");
 }
 
 #[test]
@@ -240,7 +246,7 @@ fn a_damaged_index_is_made_anew_and_costs_no_row() {
     let connection = rusqlite::Connection::open(&path).expect("a writer");
     connection.execute("UPDATE _words_data SET block = zeroblob(100) WHERE id > 10", []).expect("damage");
     kept.store = pieme::store::Store::open(&path).expect("the daemon starts all the same");
-    assert_eq!(kept.store.unindexed().expect("tasks").len(), 2);
+    assert_eq!(kept.store.unindexed_tasks().expect("tasks").len(), 2);
     kept.index();
     assert_eq!(kept.found("grand").len(), 3);
     // What every step reads first.

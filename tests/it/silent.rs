@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use pieme::model::{Span, StoreAddress, Timeouts};
+use pieme::model::{PostgresTimeouts, StoreAddress, TimeSpan};
 use pieme::store::Store;
 
 use crate::postgres::{Schema, Server};
@@ -134,7 +134,7 @@ fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-fn with_timeouts(schema: &Schema, timeouts: Timeouts) -> StoreAddress {
+fn with_timeouts(schema: &Schema, timeouts: PostgresTimeouts) -> StoreAddress {
     schema.address().with_timeouts(timeouts)
 }
 
@@ -145,7 +145,7 @@ fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_th
     let server = Server::own(folder.path());
     let schema = server.schema();
     drop(Store::open(schema.address()).expect("a new database"));
-    let patient = Timeouts { answer_timeout: Span::seconds(1), ..Timeouts::default() };
+    let patient = PostgresTimeouts { answer_timeout: TimeSpan::seconds(1), ..PostgresTimeouts::default() };
     let reader = Store::open_reader(with_timeouts(&schema, patient)).expect("a reader");
     let held = schema.hold("LOCK TABLE _task IN ACCESS EXCLUSIVE MODE");
     let waits_long =
@@ -159,7 +159,11 @@ fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_th
         reading.join().expect("no panic")
     });
     assert_eq!(found.expect("an answer in the end"), 0);
-    let hasty = Timeouts { answer_timeout: Span::seconds(1), read_timeout: Span::seconds(2), ..Timeouts::default() };
+    let hasty = PostgresTimeouts {
+        answer_timeout: TimeSpan::seconds(1),
+        read_timeout: TimeSpan::seconds(2),
+        ..PostgresTimeouts::default()
+    };
     let reader = Store::open_reader(with_timeouts(&schema, hasty)).expect("a reader");
     let held = schema.hold("LOCK TABLE _task IN ACCESS EXCLUSIVE MODE");
     let error = reader.tasks().expect_err("longer than it may take").to_string();

@@ -63,7 +63,7 @@ impl Stage {
             .block_on(Site::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
             .expect("a port of loopback is free");
         let folder = tempfile::tempdir().expect("a scratch folder");
-        demo::lay_out(folder.path(), site.port()).expect("the demo can be laid out");
+        demo::write_files(folder.path(), site.port()).expect("the demo can be laid out");
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
         run_seldom(&folder.path().join("ready-made"));

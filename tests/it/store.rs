@@ -32,9 +32,9 @@ use std::process::Command;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pieme::model::{
-    Emptiness, Failure, Figures, Outcome, Publication, Quarantine, Row, RunId, StoreAddress, TaskName, Verdict,
+    Emptiness, Failure, Outcome, Publication, Quarantine, Row, RunId, RunStatistics, StoreAddress, TaskName, Verdict,
 };
-use pieme::store::{Begun, RunStart, Store, Trigger};
+use pieme::store::{BeginOutcome, RunStart, Store, Trigger};
 use tempfile::TempDir;
 
 use crate::postgres::Schema;
@@ -115,7 +115,7 @@ impl Scene {
             started_at: self.now(),
             pid: Some(42),
         };
-        assert_eq!(self.store.begin_run(&start).expect("a run"), Begun::Started);
+        assert_eq!(self.store.begin_run(&start).expect("a run"), BeginOutcome::Started);
         start.run
     }
 
@@ -224,7 +224,7 @@ fn verdict(outcome: Outcome, rows: u64) -> Verdict {
         rows,
         pages: 1,
         provisional: false,
-        figures: Figures::default(),
+        statistics: RunStatistics::default(),
     }
 }
 

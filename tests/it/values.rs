@@ -9,7 +9,7 @@ use pieme::model::ColumnType;
 use pieme::normalise::{Hints, infer, order_of, read};
 use url::Url;
 
-/// Of SPEC: what part F must show.
+/// The table must have at least this many spellings.
 const AT_LEAST: usize = 120;
 
 fn moment() -> DateTime<Utc> {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::task::AlertOn;
-use crate::model::{Failure, Figures, Publication, Verdict};
+use crate::model::{Failure, Publication, RunStatistics, Verdict};
 
 fn at(minutes: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + 60 * minutes, 0).expect("a time of this century")
@@ -34,9 +34,9 @@ use Then::{Broken, CutShort, Late, Mended, Paused, Restart, Run, Taken};
 
 /// The alerts of a task to which all of this happens, one every minute.
 fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
-    let mut said = Said::default();
+    let mut said = NotifiedState::default();
     let mut past: Vec<PastRun> = Vec::new();
-    let mut standing = Standing { published_before: true, ..Standing::default() };
+    let mut standing = TaskSnapshot { published_before: true, ..TaskSnapshot::default() };
     let mut heard = Vec::new();
     for (minute, then) in story.iter().enumerate() {
         let now = at(i64::try_from(minute).expect("a short story"));
@@ -50,10 +50,10 @@ fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
             Run(outcome) => run(Verdict { outcome: *outcome, ..Verdict::failed(Failure::Internal, "said so") }),
             Taken => run(Verdict {
                 outcome: GOOD,
-                figures: Figures { mended: true, ..Figures::default() },
+                statistics: RunStatistics { repaired: true, ..RunStatistics::default() },
                 ..Verdict::failed(Failure::Internal, "")
             }),
-            CutShort => run(Verdict::cut_short()),
+            CutShort => run(Verdict::interrupted()),
             Broken => standing.problem = Some("task.toml:3:1: there is no `shedule`\n  3 | shedule".to_owned()),
             Mended => standing.problem = None,
             Late => standing.next_due = Some(now - chrono::TimeDelta::minutes(6)),
@@ -63,8 +63,8 @@ fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
                 said = serde_json::from_str(&kept).expect("its own JSON");
             }
         }
-        let (fails, failing_since) = in_a_row(&past);
-        let look = Look {
+        let (fails, failing_since) = consecutive_failures(&past);
+        let look = TaskCondition {
             task: TaskName::new("hotels").expect("a name"),
             title: None,
             standing: standing.clone(),

@@ -12,21 +12,21 @@ const PROPERTIES: &str = "LoadState,ActiveState,SubState,Result,NRestarts,NeedDa
                           StateDirectory,RuntimeDirectory,ReadWritePaths,NoExecPaths,ExecPaths";
 
 /// What `systemctl show` says of the unit.
-pub struct Unit(HashMap<String, String>);
+pub struct SystemdUnit(HashMap<String, String>);
 
-impl Unit {
+impl SystemdUnit {
     /// None where systemd does not run this machine, or has no such unit.
-    pub fn ask() -> Option<Unit> {
+    pub fn query() -> Option<SystemdUnit> {
         if !Path::new("/run/systemd/system").is_dir() {
             return None;
         }
         let shown = Command::new("systemctl").args(["show", UNIT, "--property", PROPERTIES]).output().ok()?;
-        Unit::read(&String::from_utf8_lossy(&shown.stdout))
+        SystemdUnit::read(&String::from_utf8_lossy(&shown.stdout))
     }
 
-    fn read(shown: &str) -> Option<Unit> {
+    fn read(shown: &str) -> Option<SystemdUnit> {
         let pairs = shown.lines().filter_map(|line| line.split_once('='));
-        let unit = Unit(pairs.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect());
+        let unit = SystemdUnit(pairs.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect());
         (unit.get("LoadState") == "loaded").then_some(unit)
     }
 
@@ -50,7 +50,7 @@ impl Unit {
                 "the service does not run ({result}, restarted {restarts} times): `journalctl -u pieme-daemon -n 20` says why"
             ));
         }
-        faults.extend(self.shut_out(config).into_iter().map(|(key, path)| {
+        faults.extend(self.unwritable_paths(config).into_iter().map(|(key, path)| {
             let shown = path.display();
             format!(
                 "{key} is at {shown}, where the unit lets the daemon write nothing: write `[Service]`, \
@@ -73,7 +73,7 @@ impl Unit {
     }
 
     /// What the daemon has to write and cannot.
-    fn shut_out(&self, config: &Config) -> Vec<(&'static str, PathBuf)> {
+    fn unwritable_paths(&self, config: &Config) -> Vec<(&'static str, PathBuf)> {
         if self.get("ProtectSystem") != "strict" {
             return Vec::new();
         }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_the_unit_shuts_out_is_named_by_its_key() {
-        let unit = Unit::read(SHOWN).expect("it is loaded");
+        let unit = SystemdUnit::read(SHOWN).expect("it is loaded");
         let sound =
             "tasks = \"/var/lib/pieme/tasks\"\nstate = \"/var/lib/pieme\"\nsocket = \"/run/pieme/control.sock\"\n";
         assert!(unit.faults(&config(sound)).is_empty());
@@ -131,22 +131,22 @@ mod tests {
         assert!(faults[0].starts_with("store is at /srv/pieme,"), "{faults:?}");
         assert_eq!(unit.faults(&config("")).len(), 4, "relative paths, as of a clone");
         let opened = SHOWN.replace("ReadWritePaths=", "ReadWritePaths=-/srv/pieme");
-        assert!(Unit::read(&opened).expect("it is loaded").faults(&config(&elsewhere)).is_empty());
+        assert!(SystemdUnit::read(&opened).expect("it is loaded").faults(&config(&elsewhere)).is_empty());
     }
 
     #[test]
     fn the_units_configuration_and_programs_are_read() {
-        let unit = Unit::read(SHOWN).expect("it is loaded");
+        let unit = SystemdUnit::read(SHOWN).expect("it is loaded");
         assert_eq!(unit.config(), Some(PathBuf::from("/etc/pieme/config.toml")));
         assert!(!unit.may_execute(Path::new("/usr/bin/chromium")));
         assert!(unit.may_execute(Path::new("/usr/bin/pieme")));
-        assert!(Unit::read("LoadState=not-found\n").is_none());
+        assert!(SystemdUnit::read("LoadState=not-found\n").is_none());
     }
 
     #[test]
     fn a_service_that_does_not_come_up_is_a_fault() {
         let shown = SHOWN.replace("ActiveState=active", "ActiveState=activating\nResult=exit-code\nNRestarts=3");
-        let faults = Unit::read(&shown).expect("it is loaded").faults(&config(
+        let faults = SystemdUnit::read(&shown).expect("it is loaded").faults(&config(
             "tasks = \"/var/lib/pieme/tasks\"\n\
             state = \"/var/lib/pieme\"\nsocket = \"/run/pieme/control.sock\"\n",
         ));

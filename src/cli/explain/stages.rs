@@ -5,44 +5,45 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::extract;
-use crate::induce::{self, LearnOptions, Template};
+use crate::learn;
+use crate::learn::{LearnOptions, Template};
 use crate::model::Table;
 use crate::normalise::{Hints, infer};
-use crate::page::encode::{Encoded, Encoding};
+use crate::page::encode::{EncodedPage, TagEncoding};
 use crate::page::{Tokens, Tree};
 
-use super::{Complaint, Stage, exit, out};
+use super::{CliError, LearnStage, exit, output};
 
 /// Rows that a stage shows beside each other, and how wide.
 const SHOWN_ROWS: usize = 4;
 const CELL_WIDTH: usize = 24;
 
-pub fn explain(stage: Stage, page: Tree, template: Option<Template>) -> Result<(String, Value), Complaint> {
+pub fn explain(stage: LearnStage, page: Tree, template: Option<Template>) -> Result<(String, Value), CliError> {
     Ok(match stage {
-        Stage::Tokens => tokens(&page),
-        Stage::Encodings => encodings(&page),
-        Stage::Rows => rows(&page),
-        Stage::Alignment => alignment(&read_off(&page, template)?),
-        Stage::Template => templates(page, template),
-        Stage::Columns => columns(&page, &read_off(&page, template)?),
-        Stage::Records => records(&read_off(&page, template)?),
+        LearnStage::Tokens => tokens(&page),
+        LearnStage::Encodings => encodings(&page),
+        LearnStage::Rows => rows(&page),
+        LearnStage::Alignment => alignment(&read_page(&page, template)?),
+        LearnStage::Template => templates(page, template),
+        LearnStage::Columns => columns(&page, &read_page(&page, template)?),
+        LearnStage::Records => records(&read_page(&page, template)?),
     })
 }
 
 /// A page and what the task's template, or else the first that is learned from the page, reads off it.
-struct ReadOff {
+struct PageReading {
     template: Template,
     similarity: f64,
     table: Table,
 }
 
-fn read_off(page: &Tree, template: Option<Template>) -> Result<ReadOff, Complaint> {
-    let learned = || induce::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
+fn read_page(page: &Tree, template: Option<Template>) -> Result<PageReading, CliError> {
+    let learned = || learn::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
     let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
-        return Err(Complaint::new(exit::FAILED, "there is no list on this page"));
+        return Err(CliError::new(exit::FAILED, "there is no list on this page"));
     };
     let found = extract::extract(&template, page);
-    Ok(ReadOff { template, similarity: found.similarity, table: found.table })
+    Ok(PageReading { template, similarity: found.similarity, table: found.table })
 }
 
 fn tokens(page: &Tree) -> (String, Value) {
@@ -55,18 +56,19 @@ fn tokens(page: &Tree) -> (String, Value) {
 fn encodings(page: &Tree) -> (String, Value) {
     let tokens = Tokens::new(page);
     let all = [
-        ("block-level tags", Encoding::Block),
-        ("without special markup", Encoding::NoSpecial),
-        ("without physical markup", Encoding::NoPhysical),
-        ("without logical markup", Encoding::NoLogical),
-        ("all tags", Encoding::Tags),
-        ("tags with attributes, texts in chunks", Encoding::Chunks),
+        ("block-level tags", TagEncoding::Block),
+        ("without special markup", TagEncoding::NoSpecial),
+        ("without physical markup", TagEncoding::NoPhysical),
+        ("without logical markup", TagEncoding::NoLogical),
+        ("all tags", TagEncoding::Tags),
+        ("tags with attributes, texts in chunks", TagEncoding::Chunks),
     ];
     let mut text = String::new();
     let mut value = serde_json::Map::new();
     for (name, encoding) in all {
-        let encoded = Encoded::new(&tokens, encoding);
-        let symbols: Vec<String> = encoded.symbols.iter().map(|&it| out::cell(encoded.name(it), CELL_WIDTH)).collect();
+        let encoded = EncodedPage::new(&tokens, encoding);
+        let symbols: Vec<String> =
+            encoded.symbols.iter().map(|&it| output::cell(encoded.name(it), CELL_WIDTH)).collect();
         text.push_str(&format!("{name}, {} symbols:\n  {}\n\n", symbols.len(), symbols.join(" ")));
         value.insert(name.to_owned(), json!(symbols));
     }
@@ -74,12 +76,12 @@ fn encodings(page: &Tree) -> (String, Value) {
 }
 
 fn rows(page: &Tree) -> (String, Value) {
-    let sets = induce::explain_rows(page, &LearnOptions::default());
+    let sets = learn::explain_rows(page, &LearnOptions::default());
     let mut text = String::new();
     for (place, (head, rows)) in sets.iter().enumerate() {
         text.push_str(&format!("{}. {head}\n", place + 1));
         for row in rows {
-            text.push_str(&format!("     {}\n", out::cell(row, 160)));
+            text.push_str(&format!("     {}\n", output::cell(row, 160)));
         }
     }
     let value = sets.into_iter().map(|(head, rows)| json!({ "set": head, "rows": rows })).collect::<Vec<_>>();
@@ -87,7 +89,7 @@ fn rows(page: &Tree) -> (String, Value) {
 }
 
 /// Slots down, rows across: what the aligner put into one column.
-fn alignment(read: &ReadOff) -> (String, Value) {
+fn alignment(read: &PageReading) -> (String, Value) {
     let variant = &read.template.variants[0];
     let mut lines = Vec::new();
     let mut value = Vec::new();
@@ -95,8 +97,8 @@ fn alignment(read: &ReadOff) -> (String, Value) {
         let column = variant.column_of(number);
         let presence = format!("{} of {} rows", slot.count, variant.rows);
         let found = column.map(|column| first_values(&read.table, column)).unwrap_or_default();
-        lines.push(vec![slot.words(number), presence, found.join(" · ")]);
-        value.push(json!({ "slot": number + 1, "what": slot.words(number), "rows": slot.count, "first": found }));
+        lines.push(vec![slot.describe(number), presence, found.join(" · ")]);
+        value.push(json!({ "slot": number + 1, "what": slot.describe(number), "rows": slot.count, "first": found }));
     }
     (tabulated(&["SLOT", "IN", "FIRST ROWS"], lines), json!({ "slots": value }))
 }
@@ -104,14 +106,14 @@ fn alignment(read: &ReadOff) -> (String, Value) {
 fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
     let templates = match template {
         Some(template) => vec![template],
-        None => induce::learn(&[page], &LearnOptions::default()).into_iter().map(|it| it.template).collect(),
+        None => learn::learn(&[page], &LearnOptions::default()).into_iter().map(|it| it.template).collect(),
     };
     let printed: Vec<String> = templates.iter().map(ToString::to_string).collect();
     let numbered = printed.iter().enumerate().map(|(place, text)| format!("{}. {text}\n", place + 1)).collect();
     (numbered, json!({ "templates": printed }))
 }
 
-fn columns(page: &Tree, read: &ReadOff) -> (String, Value) {
+fn columns(page: &Tree, read: &PageReading) -> (String, Value) {
     let variant = &read.template.variants[0];
     let lang = page.elements("html").next().and_then(|html| page.attribute(html, "lang"));
     let hints = Hints::new(Tz::UTC, Utc::now(), None, lang);
@@ -124,21 +126,21 @@ fn columns(page: &Tree, read: &ReadOff) -> (String, Value) {
         let values = read.table.rows.iter().filter_map(|row| row.cells.get(place)?.as_deref());
         let kind = infer::column(values, variant.reads_text(place), &hints).word();
         lines.push(vec![
-            out::cell(&column.name, CELL_WIDTH),
+            output::cell(&column.name, CELL_WIDTH),
             shown.to_owned(),
             kind.to_owned(),
-            out::cell(&from, 80),
+            output::cell(&from, 80),
             found.join(" · "),
         ]);
         value.push(json!({ "name": column.name, "hidden": column.hidden, "type": kind, "from": from, "first": found }));
     }
-    let told = variant.told();
+    let told = variant.describe_rule();
     let head = told.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
     let text = head + &tabulated(&["COLUMN", "", "TYPE", "FROM", "FIRST ROWS"], lines);
     (text, json!({ "rows": told, "columns": value }))
 }
 
-fn records(read: &ReadOff) -> (String, Value) {
+fn records(read: &PageReading) -> (String, Value) {
     let value = json!({
         "similarity": read.similarity,
         "rows": read.table.rows.len(),
@@ -149,11 +151,11 @@ fn records(read: &ReadOff) -> (String, Value) {
 
 fn first_values(table: &Table, column: usize) -> Vec<String> {
     let rows = table.rows.iter().take(SHOWN_ROWS);
-    rows.map(|row| out::cell(row.cells[column].as_deref().unwrap_or("-"), CELL_WIDTH)).collect()
+    rows.map(|row| output::cell(row.cells[column].as_deref().unwrap_or("-"), CELL_WIDTH)).collect()
 }
 
 fn tabulated(header: &[&str], lines: Vec<Vec<String>>) -> String {
-    let mut table = out::table(header);
+    let mut table = output::table(header);
     lines.into_iter().for_each(|line| _ = table.add_row(line));
     table.to_string()
 }

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::judge::Account;
+use crate::judge::VerdictExplanation;
 use crate::model::{ColumnType, PastRun, TaskName};
-use crate::show::values::{self, Reason};
+use crate::show::values::{self, UnparsedReason};
 use crate::show::verdict;
 use crate::store::{Rows, Store};
 
-use super::{Complaint, exit, log, out, reader, task_folder};
+use super::{CliError, exit, log, open_reader, output, task_folder};
 
 /// Texts of strangers are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
@@ -19,13 +19,13 @@ const NAME_WIDTH: usize = 40;
 const LOOKED_AT: u64 = 1_000;
 
 /// Of the run whose id begins so, or of the last one.
-pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), Complaint> {
+pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), CliError> {
     let folder = task_folder(config, name)?;
-    let store = reader(config)?;
+    let store = open_reader(config)?;
     let run = match id {
-        Some(id) => log::named(&store, name, id)?,
-        None => store.past(name, 1)?.pop().ok_or_else(|| {
-            Complaint::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
+        Some(id) => log::find_run(&store, name, id)?,
+        None => store.past_verdicts(name, 1)?.pop().ok_or_else(|| {
+            CliError::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
         })?,
     };
     let account = verdict::account(&store, &folder, &run)?;
@@ -36,7 +36,7 @@ pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(St
 }
 
 /// The first rows that a run has found, where they are there still.
-fn rows_of(store: &Store, name: &TaskName, run: &PastRun) -> Result<Option<Rows>, Complaint> {
+fn rows_of(store: &Store, name: &TaskName, run: &PastRun) -> Result<Option<Rows>, CliError> {
     let published = store.published(name, LOOKED_AT, 0)?.filter(|rows| rows.run == run.run);
     Ok(match published {
         Some(rows) => Some(rows),
@@ -44,20 +44,27 @@ fn rows_of(store: &Store, name: &TaskName, run: &PastRun) -> Result<Option<Rows>
     })
 }
 
-fn text(name: &TaskName, run: &PastRun, account: &Account, reasons: &[Reason<'_>]) -> String {
+fn text(name: &TaskName, run: &PastRun, account: &VerdictExplanation, reasons: &[UnparsedReason<'_>]) -> String {
     let verdict = &run.verdict;
     let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
     let head = format!(
         "{name}, run {}, {}: {outcome} ({cause})\n  {}\n",
         run.run,
         run.started_at.format("%Y-%m-%d %H:%M:%S UTC"),
-        out::cell(&verdict.sentence, WIDTH)
+        output::cell(&verdict.sentence, WIDTH)
     );
-    [head, similarity(account), rows(account), records(account), columns(account) + &unread(reasons), signs(account)]
-        .join("\n")
+    [
+        head,
+        similarity(account),
+        rows(account),
+        records(account),
+        columns(account) + &unparsed(reasons),
+        signals(account),
+    ]
+    .join("\n")
 }
 
-fn similarity(account: &Account) -> String {
+fn similarity(account: &VerdictExplanation) -> String {
     let similarity = &account.similarity;
     let Some(value) = similarity.value else {
         return "Similarity: no page was compared with the template.\n".to_owned();
@@ -68,7 +75,7 @@ fn similarity(account: &Account) -> String {
         return text + ". What it was made of was not kept.\n";
     }
     text.push_str(": the least of its parts, each laid out so that its line is the one of all.\n");
-    let mut table = out::table(&["PART", "NOW", "LINE", "SIM", "", ""]);
+    let mut table = output::table(&["PART", "NOW", "LINE", "SIM", "", ""]);
     for part in &similarity.parts {
         table.add_row([
             part.name.to_owned(),
@@ -82,7 +89,7 @@ fn similarity(account: &Account) -> String {
     text + &table.to_string() + "\n"
 }
 
-fn rows(account: &Account) -> String {
+fn rows(account: &VerdictExplanation) -> String {
     let rows = &account.rows;
     let allowed = rows.drop_allowed * 100.0;
     let told = if rows.drop_is_told { "expect.max_row_drop" } else { "learned from them" };
@@ -102,12 +109,12 @@ fn rows(account: &Account) -> String {
     format!("Rows {}; {against}{off}\n", rows.rows)
 }
 
-fn records(account: &Account) -> String {
+fn records(account: &VerdictExplanation) -> String {
     let records = &account.records;
     let Some(shared) = records.shared else {
         return "Records: too little is known to tell how many were there before.\n".to_owned();
     };
-    let by = out::cell(&records.columns.join(", "), WIDTH);
+    let by = output::cell(&records.columns.join(", "), WIDTH);
     let before: Vec<String> = records.before.iter().map(|&it| percent(Some(it))).collect();
     let before = if before.is_empty() { "nothing yet".to_owned() } else { before.join(", ") };
     let strange = if records.is_strange {
@@ -121,14 +128,14 @@ fn records(account: &Account) -> String {
     )
 }
 
-fn columns(account: &Account) -> String {
+fn columns(account: &VerdictExplanation) -> String {
     if account.columns.is_empty() {
         return "Columns: none were counted.\n".to_owned();
     }
-    let mut table = out::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
+    let mut table = output::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
     for column in &account.columns {
         table.add_row([
-            out::cell(&column.name, NAME_WIDTH),
+            output::cell(&column.name, NAME_WIDTH),
             column.type_.map_or("text", ColumnType::word).to_owned(),
             percent(Some(column.filled)),
             percent(column.type_.map(|_| column.unread)),
@@ -137,19 +144,19 @@ fn columns(account: &Account) -> String {
             column.kind.unwrap_or("–").to_owned(),
             column.kind_before.unwrap_or("–").to_owned(),
             mark(column.off.is_some()),
-            column.off.as_ref().map(|off| out::cell(off, WIDTH)).unwrap_or_default(),
+            column.off.as_ref().map(|off| output::cell(off, WIDTH)).unwrap_or_default(),
         ]);
     }
     format!("{table}\n")
 }
 
 /// Why texts have no value of their column's type.
-fn unread(reasons: &[Reason<'_>]) -> String {
-    let line = |reason: &Reason<'_>| format!("  UNREAD {}\n", out::cell(&reason.line(), WIDTH));
+fn unparsed(reasons: &[UnparsedReason<'_>]) -> String {
+    let line = |reason: &UnparsedReason<'_>| format!("  UNREAD {}\n", output::cell(&reason.line(), WIDTH));
     reasons.iter().map(line).collect()
 }
 
-fn signs(account: &Account) -> String {
+fn signals(account: &VerdictExplanation) -> String {
     let shown = account.signs.iter().filter(|sign| sign.now);
     let said = shown.map(|sign| {
         let told = if sign.is_news { "which no good page did" } else { "as good pages did, so it tells nothing" };

@@ -3,15 +3,20 @@
 use url::Url;
 
 use crate::config::Config;
-use crate::export::feed::{Head, Item};
+use crate::export::feed::{Head, NewsItem};
 use crate::model::TaskName;
-use crate::store::{Cell, CellChange, Change, RecordChange, Store, StoreError, What};
+use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, Store, StoreError};
 
 /// Changes of a task that are looked at; each has at least one item.
 const CHANGES: u32 = 200;
 
 /// The newest items of all tasks together.
-pub fn of(config: &Config, store: &Store, tasks: &[TaskName], most: u32) -> Result<(Head, Vec<Item>), StoreError> {
+pub fn newest_items(
+    config: &Config,
+    store: &Store,
+    tasks: &[TaskName],
+    most: u32,
+) -> Result<(Head, Vec<NewsItem>), StoreError> {
     let mut items = Vec::new();
     let mut updated = None;
     for task in tasks {
@@ -23,7 +28,7 @@ pub fn of(config: &Config, store: &Store, tasks: &[TaskName], most: u32) -> Resu
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.at));
     items.truncate(most as usize);
-    let folder = |task: &TaskName| crate::taskdir::read(&config.tasks.join(task.as_str())).ok();
+    let folder = |task: &TaskName| crate::tasks::read(&config.tasks.join(task.as_str())).ok();
     let titles: Vec<String> = tasks
         .iter()
         .map(|task| folder(task).and_then(|it| it.task.title).unwrap_or_else(|| task.to_string()))
@@ -40,7 +45,12 @@ pub fn of(config: &Config, store: &Store, tasks: &[TaskName], most: u32) -> Resu
     Ok((head, items))
 }
 
-fn items_of(store: &Store, task: &TaskName, several: Option<&TaskName>, most: u32) -> Result<Vec<Item>, StoreError> {
+fn items_of(
+    store: &Store,
+    task: &TaskName,
+    several: Option<&TaskName>,
+    most: u32,
+) -> Result<Vec<NewsItem>, StoreError> {
     let before = several.map(|task| format!("{task}: ")).unwrap_or_default();
     let mut items = Vec::new();
     for change in store.changes(task, None, CHANGES)? {
@@ -50,7 +60,7 @@ fn items_of(store: &Store, task: &TaskName, several: Option<&TaskName>, most: u3
         }
         let records = store.records_of(change.id, 0, left)?;
         match records.is_empty() {
-            true => items.push(whole(&change, &before)),
+            true => items.push(summary_item(&change, &before)),
             false => items.extend(records.iter().map(|record| item(&change, record, &before))),
         }
     }
@@ -58,11 +68,11 @@ fn items_of(store: &Store, task: &TaskName, several: Option<&TaskName>, most: u3
 }
 
 /// A change whose records are not listed, or not compared yet.
-fn whole(change: &Change, before: &str) -> Item {
-    let counts = change.compared().map_or_else(|| "changed".to_owned(), |counts| counts.to_string());
+fn summary_item(change: &ChangeSet, before: &str) -> NewsItem {
+    let counts = change.known_counts().map_or_else(|| "changed".to_owned(), |counts| counts.to_string());
     let rows = format!("{} rows, {} before", change.rows_after, change.rows_before);
     let why = change.unlisted.map(|why| why.sentence().to_owned());
-    Item {
+    NewsItem {
         id: format!("urn:uuid:{}", change.run),
         title: format!("{before}{counts}"),
         link: None,
@@ -71,17 +81,17 @@ fn whole(change: &Change, before: &str) -> Item {
     }
 }
 
-fn item(change: &Change, record: &RecordChange, before: &str) -> Item {
+fn item(change: &ChangeSet, record: &RecordChange, before: &str) -> NewsItem {
     let line = |cell: &CellChange| {
-        let text = |cell: &Cell| cell.text.clone().unwrap_or_default();
+        let text = |cell: &CellValue| cell.text.clone().unwrap_or_default();
         match record.what {
-            What::Added => format!("{}: {}", cell.column, text(&cell.to)),
-            What::Removed => format!("{}: {}", cell.column, text(&cell.from)),
-            What::Changed => format!("{}: {} → {}", cell.column, text(&cell.from), text(&cell.to)),
+            ChangeKind::Added => format!("{}: {}", cell.column, text(&cell.to)),
+            ChangeKind::Removed => format!("{}: {}", cell.column, text(&cell.from)),
+            ChangeKind::Changed => format!("{}: {} → {}", cell.column, text(&cell.from), text(&cell.to)),
         }
     };
     let said = |cell: &CellChange| cell.to.text.is_some() || cell.from.text.is_some();
-    Item {
+    NewsItem {
         // The same in every store and for ever.
         id: format!("urn:uuid:{}#{}", change.run, record.key),
         title: format!("{before}{}: {}", record.what.word(), record.name),

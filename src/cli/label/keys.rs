@@ -13,7 +13,7 @@ use nix::sys::termios::{
 
 /// What was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     Enter,
     Char(char),
     Left,
@@ -28,22 +28,22 @@ const ESCAPE: u8 = 0x1b;
 const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;
 /// The rest of an arrow comes right behind its first byte; in tenths of a second.
-const BEHIND: u8 = 1;
+const SEQUENCE_TIMEOUT: u8 = 1;
 /// No key that we know sends more.
-const LONGEST: usize = 8;
+const MAX_SEQUENCE: usize = 8;
 
 /// Shows the question and waits for a key.
-pub fn ask(question: &str) -> io::Result<Key> {
-    let quiet = Quiet::begin()?;
+pub fn read_key(question: &str) -> io::Result<KeyPress> {
+    let quiet = RawTerminal::begin()?;
     let mut stdout = io::stdout().lock();
     write!(stdout, "{question}")?;
     stdout.flush()?;
     // Byte by byte: what comes after the key is not ours.
     let mut terminal = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut pressed = Vec::new();
-    while !is_whole(&pressed) {
+    while !is_complete(&pressed) {
         if pressed == [ESCAPE] {
-            quiet.wait(0, BEHIND)?;
+            quiet.wait(0, SEQUENCE_TIMEOUT)?;
         }
         let mut next = [0];
         match terminal.read(&mut next)? {
@@ -56,44 +56,44 @@ pub fn ask(question: &str) -> io::Result<Key> {
 }
 
 /// What was typed before the question was seen is no answer to it.
-pub fn forget_typed() {
+pub fn discard_input() {
     // Where this is no terminal, nothing was typed.
     let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
 }
 
-fn is_whole(pressed: &[u8]) -> bool {
+fn is_complete(pressed: &[u8]) -> bool {
     match pressed {
         [] | [ESCAPE] | [ESCAPE, b'[' | b'O'] => false,
-        [ESCAPE, b'[' | b'O', .., last] => (0x40..=0x7e).contains(last) || pressed.len() >= LONGEST,
+        [ESCAPE, b'[' | b'O', .., last] => (0x40..=0x7e).contains(last) || pressed.len() >= MAX_SEQUENCE,
         [first @ 0xc0..=0xff, rest @ ..] => rest.len() >= (first.leading_ones() as usize).min(4) - 1,
         _ => true,
     }
 }
 
-fn key(pressed: &[u8]) -> Key {
+fn key(pressed: &[u8]) -> KeyPress {
     match pressed {
         // Typed before the terminal was set, Ctrl-D arrives as a zero.
-        [] | [0 | CTRL_C | CTRL_D] => Key::Leave,
-        [b'\r' | b'\n'] => Key::Enter,
-        [ESCAPE, b'[' | b'O', b'C'] => Key::Right,
-        [ESCAPE, b'[' | b'O', b'D'] => Key::Left,
-        [byte] if byte.is_ascii_graphic() => Key::Char(char::from(*byte)),
-        _ => Key::Other,
+        [] | [0 | CTRL_C | CTRL_D] => KeyPress::Leave,
+        [b'\r' | b'\n'] => KeyPress::Enter,
+        [ESCAPE, b'[' | b'O', b'C'] => KeyPress::Right,
+        [ESCAPE, b'[' | b'O', b'D'] => KeyPress::Left,
+        [byte] if byte.is_ascii_graphic() => KeyPress::Char(char::from(*byte)),
+        _ => KeyPress::Other,
     }
 }
 
 /// While it lives, keys come one by one and are not shown.
-struct Quiet {
+struct RawTerminal {
     before: Termios,
     now: Termios,
 }
 
-impl Quiet {
-    fn begin() -> io::Result<Quiet> {
+impl RawTerminal {
+    fn begin() -> io::Result<RawTerminal> {
         let before = tcgetattr(io::stdin())?;
         let mut now = before.clone();
         now.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG | LocalFlags::IEXTEN);
-        let quiet = Quiet { before, now };
+        let quiet = RawTerminal { before, now };
         quiet.wait(1, 0)?;
         Ok(quiet)
     }
@@ -108,7 +108,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         // A terminal that is gone needs no setting back.
         let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &self.before);
@@ -120,27 +120,27 @@ mod tests {
     use super::*;
 
     /// Reads like a terminal would give it.
-    fn first(typed: &[u8]) -> (Key, usize) {
-        let length = (1..=typed.len()).find(|&length| is_whole(&typed[..length])).unwrap_or(typed.len());
+    fn first(typed: &[u8]) -> (KeyPress, usize) {
+        let length = (1..=typed.len()).find(|&length| is_complete(&typed[..length])).unwrap_or(typed.len());
         (key(&typed[..length]), length)
     }
 
     #[test]
     fn keys_are_told_apart() {
         for (typed, key, length) in [
-            (&b"s\n"[..], Key::Char('s'), 1),
-            (b"\ns", Key::Enter, 1),
-            (b"\r", Key::Enter, 1),
-            (b"\x1b[C2", Key::Right, 3),
-            (b"\x1bOD", Key::Left, 3),
-            (b"\x1b[1;5Cx", Key::Other, 6),
-            (b"\x1b[3~x", Key::Other, 4),
-            (b"\x1b[;;;;;;;;;;", Key::Other, LONGEST),
-            (b"\x1b", Key::Other, 1),
-            (b"\x03", Key::Leave, 1),
-            (b"\x04", Key::Leave, 1),
-            (b"", Key::Leave, 0),
-            ("ä1".as_bytes(), Key::Other, 2),
+            (&b"s\n"[..], KeyPress::Char('s'), 1),
+            (b"\ns", KeyPress::Enter, 1),
+            (b"\r", KeyPress::Enter, 1),
+            (b"\x1b[C2", KeyPress::Right, 3),
+            (b"\x1bOD", KeyPress::Left, 3),
+            (b"\x1b[1;5Cx", KeyPress::Other, 6),
+            (b"\x1b[3~x", KeyPress::Other, 4),
+            (b"\x1b[;;;;;;;;;;", KeyPress::Other, MAX_SEQUENCE),
+            (b"\x1b", KeyPress::Other, 1),
+            (b"\x03", KeyPress::Leave, 1),
+            (b"\x04", KeyPress::Leave, 1),
+            (b"", KeyPress::Leave, 0),
+            ("ä1".as_bytes(), KeyPress::Other, 2),
         ] {
             assert_eq!(first(typed), (key, length), "{typed:?}");
         }

@@ -4,20 +4,21 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{Complaint, out, read_page};
+use super::super::{CliError, read_page};
 use super::{preview, show};
+use crate::cli::output;
 use crate::extract::visible;
-use crate::induce::list_and_detail::{Detail, Joined};
-use crate::induce::{Candidate, ListAndDetail};
+use crate::learn::list_and_detail::{DetailPage, JoinedCandidate};
+use crate::learn::{Candidate, ListAndDetail};
 
-pub(super) fn read(path: &Path) -> Result<Detail, Complaint> {
+pub(super) fn read(path: &Path) -> Result<DetailPage, CliError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Detail { page: read_page(path)?, name })
+    Ok(DetailPage { page: read_page(path)?, name })
 }
 
 /// The candidates with list and detail columns, and what was learned of the detail pages.
-pub(super) fn as_json(found: &ListAndDetail, details: &[Detail]) -> Value {
-    let of_list = |(i, it): (usize, &Joined)| {
+pub(super) fn as_json(found: &ListAndDetail, details: &[DetailPage]) -> Value {
+    let of_list = |(i, it): (usize, &JoinedCandidate)| {
         let list = &it.candidate;
         json!({
             "rank": i + 1,
@@ -50,13 +51,13 @@ pub(super) fn show_all(found: &ListAndDetail) {
         let link = first.link.map_or("no column links to them".to_owned(), |column| {
             format!("the links are in {}", first.candidate.table.columns[column])
         });
-        out::say(format!("{matched} of the {} rows of list 1 have a detail page; {link}", first.details.len()));
+        output::say(format!("{matched} of the {} rows of list 1 have a detail page; {link}", first.details.len()));
     }
     match &found.pages {
         Some(pages) => {
-            out::say(format!("The {} detail pages:", pages.table.rows.len()));
-            out::say(preview(&visible(&pages.table, &pages.template)));
+            output::say(format!("The {} detail pages:", pages.table.rows.len()));
+            output::say(preview(&visible(&pages.table, &pages.template)));
         }
-        None => out::say("The detail pages have no text of their own."),
+        None => output::say("The detail pages have no text of their own."),
     }
 }

@@ -41,7 +41,7 @@ const ENVIRONMENT_OF_DAEMON: &[(&str, &str)] = &[
 
 /// pieme(1).
 pub(super) fn of_program(pieme: &Command) -> String {
-    let mut page = Page::begin(pieme, 1);
+    let mut page = ManualPage::begin(pieme, 1);
     page.verbs(pieme);
     page.help_texts(pieme);
     page.exit_status(&[], exit::MEANINGS);
@@ -53,7 +53,7 @@ pub(super) fn of_program(pieme: &Command) -> String {
 
 /// The page of a verb of `parent`.
 pub(super) fn of_verb(verb: &Command, parent: &Command) -> String {
-    let mut page = Page::begin(verb, 1);
+    let mut page = ManualPage::begin(verb, 1);
     page.verbs(verb);
     let exits = page.help_texts(verb);
     page.exit_status(&exits, exit::MEANINGS);
@@ -68,7 +68,7 @@ pub(super) fn of_verb(verb: &Command, parent: &Command) -> String {
 
 /// pieme-daemon(8).
 pub(super) fn of_daemon(daemon: &Command) -> String {
-    let mut page = Page::begin(daemon, 8);
+    let mut page = ManualPage::begin(daemon, 8);
     page.help_texts(daemon);
     page.exit_status(&[], exit::MEANINGS_OF_DAEMON);
     page.list("ENVIRONMENT", ENVIRONMENT_OF_DAEMON);
@@ -88,19 +88,19 @@ pub(super) fn name_of(command: &Command) -> String {
 }
 
 /// A page under way: everything up to the section that is written next.
-struct Page {
+struct ManualPage {
     roff: String,
 }
 
-impl Page {
+impl ManualPage {
     /// Title, name, synopsis, description, options.
-    fn begin(command: &Command, section: u8) -> Page {
+    fn begin(command: &Command, section: u8) -> ManualPage {
         let (name, version) = (name_of(command), env!("CARGO_PKG_VERSION"));
         // By hand: clap_mangen writes an empty date as nothing, and what follows moves into its place. A page has no
         // date, so that it is the same whenever it is made.
         let title =
             format!(".TH \"{}\" \"{section}\" \"\" \"pieme {version}\" \"pieme manual\"\n", name.to_uppercase());
-        let mut page = Page { roff: format!("{}{title}", preamble()) };
+        let mut page = ManualPage { roff: format!("{}{title}", preamble()) };
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         page.section("NAME", [roman(format!("{name} - {}", about.trim_end_matches('.')))]);
         page.section("SYNOPSIS", synopsis(command));

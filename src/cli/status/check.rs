@@ -3,9 +3,9 @@
 use crate::config::Config;
 use crate::judge::Severity;
 use crate::model::State;
-use crate::show::Line;
+use crate::show::StatusLine;
 
-use super::{Args, Complaint, Look, look, out};
+use super::{Args, CliError, StatusReport, output, read_status};
 
 const OK: u8 = 0;
 const WARNING: u8 = 1;
@@ -15,29 +15,29 @@ const UNKNOWN: u8 = 3;
 /// Tasks that the line names; the rest is a number.
 const NAMED: usize = 10;
 
-pub fn check(config: &Config, args: &Args) -> Result<u8, Complaint> {
-    let look = look(config, args)?;
+pub fn check(config: &Config, args: &Args) -> Result<u8, CliError> {
+    let look = read_status(config, args)?;
     if !look.is_known {
         return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
     }
     let (word, code, text) = line(&look);
-    out::say(format!("PIEME {word} - {text}"));
+    output::say(format!("PIEME {word} - {text}"));
     Ok(code)
 }
 
 /// Whatever keeps the tasks from being looked at is unknown, never good news.
-pub fn settle(done: Result<u8, Complaint>) -> u8 {
+pub fn exit_code(done: Result<u8, CliError>) -> u8 {
     done.unwrap_or_else(|complaint| unknown(&complaint.sentence))
 }
 
 fn unknown(sentence: &str) -> u8 {
     // A bar would begin the figures; one line is what is read.
     let sentence = sentence.lines().next().unwrap_or_default().replace('|', "/");
-    out::say(format!("PIEME UNKNOWN - {}", out::cell(&sentence, 500)));
+    output::say(format!("PIEME UNKNOWN - {}", output::cell(&sentence, 500)));
     UNKNOWN
 }
 
-fn line(look: &Look) -> (&'static str, u8, String) {
+fn line(look: &StatusReport) -> (&'static str, u8, String) {
     let lines = &look.lines;
     if lines.is_empty() {
         return ("UNKNOWN", UNKNOWN, "there is no such task".to_owned());
@@ -56,11 +56,11 @@ fn line(look: &Look) -> (&'static str, u8, String) {
         }
         (true, None) => String::new(),
     };
-    (word, code, format!("{down}{}|{}", in_words(lines), figures(lines)))
+    (word, code, format!("{down}{}|{}", in_words(lines), performance_data(lines)))
 }
 
-fn in_words(lines: &[Line]) -> String {
-    let mut off: Vec<&Line> = lines.iter().filter(|line| line.severity > Severity::Fine).collect();
+fn in_words(lines: &[StatusLine]) -> String {
+    let mut off: Vec<&StatusLine> = lines.iter().filter(|line| line.severity > Severity::Fine).collect();
     off.sort_by_key(|line| (std::cmp::Reverse(line.severity), line.state));
     let all = lines.len();
     if off.is_empty() {
@@ -82,11 +82,11 @@ fn is_good(state: State) -> bool {
 }
 
 /// Every task counts once: `ok`, `warning`, `critical`, `paused` or `waiting`. `oldest` is the age of the oldest good data.
-fn figures(lines: &[Line]) -> String {
-    let count = |which: &dyn Fn(&Line) -> bool| lines.iter().filter(|line| which(line)).count();
-    let is_waiting = |line: &Line| matches!(line.state, State::Queued | State::Never);
-    let is_paused = |line: &Line| line.state == State::Paused;
-    let is = |line: &Line, severity: Severity| line.severity == severity;
+fn performance_data(lines: &[StatusLine]) -> String {
+    let count = |which: &dyn Fn(&StatusLine) -> bool| lines.iter().filter(|line| which(line)).count();
+    let is_waiting = |line: &StatusLine| matches!(line.state, State::Queued | State::Never);
+    let is_paused = |line: &StatusLine| line.state == State::Paused;
+    let is = |line: &StatusLine, severity: Severity| line.severity == severity;
     let ok = count(&|line| is(line, Severity::Fine) && !is_waiting(line) && !is_paused(line));
     let (warning, critical) = (count(&|line| is(line, Severity::Warning)), count(&|line| is(line, Severity::Critical)));
     let (paused, waiting, all) = (count(&is_paused), count(&is_waiting), lines.len());

@@ -6,14 +6,14 @@ use comfy_table::{Attribute, Cell, Color};
 use crate::daemon::progress::Progress;
 use crate::judge::Severity;
 use crate::model::State;
-use crate::show::Line;
+use crate::show::StatusLine;
 use crate::show::times::{ago, ahead, short};
 
-use super::out;
+use super::output;
 
-pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
+pub fn text(lines: &[StatusLine], now: DateTime<Utc>, styled: bool) -> String {
     let mut table =
-        out::table(&["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"]);
+        output::table(&["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"]);
     if styled {
         table.enforce_styling()
     } else {
@@ -25,7 +25,7 @@ pub fn text(lines: &[Line], now: DateTime<Utc>, styled: bool) -> String {
     table.to_string()
 }
 
-fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
+fn cells(line: &StatusLine, now: DateTime<Utc>) -> [Cell; 11] {
     let last = line.last_run.as_ref();
     let cause = match (&line.problem, &line.stuck, last) {
         (Some(_), ..) => "config",
@@ -34,7 +34,7 @@ fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
         (None, None, None) => "",
     };
     let ran = match (&line.progress, last) {
-        (Some(going), _) => going_on(going, now),
+        (Some(going), _) => progress_text(going, now),
         (None, Some(run)) => ago(now - run.ended_at),
         (None, None) => "never".to_owned(),
     };
@@ -54,13 +54,13 @@ fn cells(line: &Line, now: DateTime<Utc>) -> [Cell; 11] {
 }
 
 /// When it runs next, or why it does not.
-fn next(line: &Line, now: DateTime<Utc>) -> String {
+fn next(line: &StatusLine, now: DateTime<Utc>) -> String {
     let planned = || line.next.map_or("–".to_owned(), |at| ahead(at - now));
     line.hold.map_or_else(planned, |hold| hold.word().to_owned())
 }
 
 /// Red needs a person now, yellow soon; green is good; what waits is grey.
-pub fn state(line: &Line) -> Cell {
+pub fn state(line: &StatusLine) -> Cell {
     let cell = Cell::new(line.state);
     match (line.severity, line.state) {
         (Severity::Critical, _) => cell.fg(Color::Red).add_attribute(Attribute::Bold),
@@ -72,6 +72,6 @@ pub fn state(line: &Line) -> Cell {
 }
 
 /// `now: 3 pages, 60 rows, 12s`
-fn going_on(going: &Progress, now: DateTime<Utc>) -> String {
+fn progress_text(going: &Progress, now: DateTime<Utc>) -> String {
     format!("now: {} pages, {} rows, {}", going.pages, going.rows, short(now - going.started_at))
 }

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::config::Config;
 
-use super::{Args, Complaint, Done, exit, out, show};
+use super::{Args, CliError, VerbResult, exit, output, show};
 
 /// To the upper left corner, and what is left of the screen behind the text is cleared.
 const HOME: &str = "\u{1b}[H";
@@ -19,13 +19,13 @@ const CLEAR: &str = "\u{1b}[J";
 /// The rest of a line, where a longer one stood.
 const CLEAR_LINE: &str = "\u{1b}[K";
 
-pub fn watch(config: &Config, args: &Args, seconds: u32) -> Done {
-    let failed = |error: io::Error| Complaint::new(exit::FAILED, format!("the table cannot be watched: {error}"));
+pub fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
+    let failed = |error: io::Error| CliError::new(exit::FAILED, format!("the table cannot be watched: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt()).map_err(failed)?, signal(SignalKind::terminate()).map_err(failed)?);
-        let mut left = reader_left();
+        let mut left = reader_closed();
         let mut again = tokio::time::interval(Duration::from_secs(seconds.into()));
         loop {
             tokio::select! {
@@ -44,7 +44,7 @@ pub fn watch(config: &Config, args: &Args, seconds: u32) -> Done {
 
 /// Speaks up when whoever read what we print has left; with a file nobody ever does. A write would tell as well, but only
 /// at the next time.
-fn reader_left() -> oneshot::Receiver<()> {
+fn reader_closed() -> oneshot::Receiver<()> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
         let stdout = io::stdout();
@@ -64,9 +64,9 @@ fn draw(text: &str, as_json: bool) {
             let fitting = fitting(text, size.ws_col.into(), size.ws_row.into());
             let lines = fitting.replace('\n', &format!("{CLEAR_LINE}\n"));
             // The first screen is cleared whole, and a longer one of before behind this one.
-            out::say(format!("{HOME}{lines}{CLEAR_LINE}\n{CLEAR}"));
+            output::say(format!("{HOME}{lines}{CLEAR_LINE}\n{CLEAR}"));
         }
-        _ => out::say(format!("{text}{}", if as_json { "" } else { "\n" })),
+        _ => output::say(format!("{text}{}", if as_json { "" } else { "\n" })),
     }
 }
 
@@ -76,7 +76,7 @@ fn fitting(text: &str, width: usize, height: usize) -> String {
     let mut room = height.saturating_sub(3);
     let mut shown = 0;
     for line in &lines {
-        let takes = seen_width(line).div_ceil(width.max(1)).max(1);
+        let takes = visible_width(line).div_ceil(width.max(1)).max(1);
         if takes > room {
             break;
         }
@@ -89,7 +89,7 @@ fn fitting(text: &str, width: usize, height: usize) -> String {
 }
 
 /// Without the escape sequences of our own colours.
-fn seen_width(line: &str) -> usize {
+fn visible_width(line: &str) -> usize {
     let mut parts = line.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().width();
     first + parts.map(|part| part.split_once('m').map_or(0, |(_, text)| text.width())).sum::<usize>()
@@ -108,6 +108,6 @@ mod tests {
 
     #[test]
     fn colours_have_no_width() {
-        assert_eq!(seen_width("\u{1b}[38;5;9m\u{1b}[1mcrash\u{1b}[0m Δ"), 7);
+        assert_eq!(visible_width("\u{1b}[38;5;9m\u{1b}[1mcrash\u{1b}[0m Δ"), 7);
     }
 }

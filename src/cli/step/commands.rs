@@ -3,19 +3,19 @@
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use super::{Walk, show};
-use crate::cli::{Complaint, exit, out};
+use super::{TerminalWalk, show};
+use crate::cli::{CliError, exit, output};
 
 /// Listens until the person has enough.
-pub fn listen(walk: &mut Walk<'_>) -> Result<(), Complaint> {
+pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
     show::next(walk);
     loop {
         let Some(line) = ask()? else { return Ok(()) };
         let (word, rest) = line.split_once(' ').map_or((line.as_str(), ""), |(word, rest)| (word, rest.trim()));
         match word {
             "" | "n" => {
-                if walk.stepper.done() == walk.stepper.steps().len() {
-                    out::say("there is no step left; b goes back, q quits");
+                if walk.stepper.steps_done() == walk.stepper.steps().len() {
+                    output::say("there is no step left; b goes back, q quits");
                     continue;
                 }
                 walk.step();
@@ -30,21 +30,21 @@ pub fn listen(walk: &mut Walk<'_>) -> Result<(), Complaint> {
                     show::page(walk);
                     show::next(walk);
                 } else {
-                    out::say("this is the beginning");
+                    output::say("this is the beginning");
                 }
             }
             "p" => show::text(walk),
             "l" => show::links(walk),
             "f" => show::forms(walk),
             "v" => show::variables(walk),
-            "w" => out::say(write(walk, rest)),
+            "w" => output::say(write(walk, rest)),
             "q" => return Ok(()),
-            _ => out::say("Enter, b, r, p, l, f, v, w FILE or q, please"),
+            _ => output::say("Enter, b, r, p, l, f, v, w FILE or q, please"),
         }
     }
 }
 
-fn ask() -> Result<Option<String>, Complaint> {
+fn ask() -> Result<Option<String>, CliError> {
     let mut stdout = io::stdout().lock();
     let mut line = String::new();
     let read =
@@ -52,12 +52,12 @@ fn ask() -> Result<Option<String>, Complaint> {
     match read {
         Ok(0) => Ok(None),
         Ok(_) => Ok(Some(line.trim().to_owned())),
-        Err(error) => Err(Complaint::new(exit::FAILED, error.to_string())),
+        Err(error) => Err(CliError::new(exit::FAILED, error.to_string())),
     }
 }
 
 /// Writes the page as it came, secrets blanked; never over a file that is there.
-fn write(walk: &Walk<'_>, file: &str) -> String {
+fn write(walk: &TerminalWalk<'_>, file: &str) -> String {
     if file.is_empty() {
         return "say where: w page.html".to_owned();
     }

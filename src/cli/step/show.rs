@@ -2,147 +2,149 @@
 
 use url::Url;
 
-use super::Walk;
-use crate::cli::out;
+use super::TerminalWalk;
+use crate::cli::output;
 use crate::model::TaskName;
 use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{form, link};
 use crate::show::trace;
-use crate::stepwise::{telling, title};
+use crate::stepwise::{diagnostic_headers, title};
 
 const LINE: usize = 200;
 /// Columns of the terminal for the beginning of a page's text.
 const EXCERPT: usize = 400;
 const LISTED: usize = 200;
 
-pub fn head(walk: &Walk<'_>, name: &TaskName) {
+pub fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
     let all = walk.stepper.steps().len();
     let from = if walk.stepper.is_implied(0) { "without a robot.toml" } else { "of robot.toml" };
-    out::say(format!("{name}: {all} steps {from}"));
-    out::say(
+    output::say(format!("{name}: {all} steps {from}"));
+    output::say(
         "Enter = next, b = back, r = run the rest, p = page, l = links, f = forms, v = variables, w FILE = write the page, q = quit",
     );
 }
 
 /// The step that comes next.
-pub fn next(walk: &Walk<'_>) {
-    let (at, all) = (walk.stepper.done(), walk.stepper.steps().len());
+pub fn next(walk: &TerminalWalk<'_>) {
+    let (at, all) = (walk.stepper.steps_done(), walk.stepper.steps().len());
     if at == all {
-        out::say(format!("\nall {all} steps are done: {}", rows_so_far(walk)));
+        output::say(format!("\nall {all} steps are done: {}", rows_so_far(walk)));
         return;
     }
-    out::say(format!("\n── step {} of {all}", at + 1));
-    walk.source(at).lines().for_each(|line| out::say(out::cell(line, LINE)));
+    output::say(format!("\n── step {} of {all}", at + 1));
+    walk.source(at).lines().for_each(|line| output::say(output::cell(line, LINE)));
 }
 
 /// What a step did.
-pub fn step(walk: &Walk<'_>, index: usize) {
-    let watch = walk.seen.borrow();
-    out::say(format!("── step {} ({})", index + 1, walk.stepper.steps()[index].verb()));
+pub fn step(walk: &TerminalWalk<'_>, index: usize) {
+    let watch = walk.progress.borrow();
+    output::say(format!("── step {} ({})", index + 1, walk.stepper.steps()[index].verb()));
     for line in &watch.trace {
         let inner = line.verb.split_once(" › ").map(|(_, inner)| format!("{inner}: ")).unwrap_or_default();
-        let since = trace::since(walk.stepper.began(), line.at);
-        out::say(format!("  {since:>9} {}", out::cell(&format!("{inner}{}", line.text), LINE)));
+        let since = trace::since(walk.stepper.step_started_at(), line.at);
+        output::say(format!("  {since:>9} {}", output::cell(&format!("{inner}{}", line.text), LINE)));
     }
     drop(watch);
     // What was set for the first time stands in the trace.
     for (name, before, after) in walk.changes() {
         if let Some(before) = before {
-            out::say(format!("  {name} was {}, is {}", out::cell(&before, 60), out::cell(&after, 60)));
+            output::say(format!("  {name} was {}, is {}", output::cell(&before, 60), output::cell(&after, 60)));
         }
     }
     page(walk);
-    if let Some(trouble) = &walk.trouble {
-        out::say(format!("  FAILED ({}): {}", trouble.cause, out::cell(&trouble.sentence, 2_000)));
+    if let Some(trouble) = &walk.error {
+        output::say(format!("  FAILED ({}): {}", trouble.cause, output::cell(&trouble.sentence, 2_000)));
     }
 }
 
 /// Where the robot stands.
-pub fn page(walk: &Walk<'_>) {
+pub fn page(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
-        return out::say("  no page yet");
+        return output::say("  no page yet");
     };
     let meta = &page.meta;
-    out::say(format!("  page    {}", out::cell(meta.url.as_str(), LINE)));
-    out::say(format!("  answer  {}, {} bytes, {} ms", meta.status, page.body.len(), meta.elapsed_ms));
-    for (name, value) in telling(&page) {
-        out::say(format!("          {name}: {}", out::cell(value, 120)));
+    output::say(format!("  page    {}", output::cell(meta.url.as_str(), LINE)));
+    output::say(format!("  answer  {}, {} bytes, {} ms", meta.status, page.body.len(), meta.elapsed_ms));
+    for (name, value) in diagnostic_headers(&page) {
+        output::say(format!("          {name}: {}", output::cell(value, 120)));
     }
-    out::say(format!("  title   {}", out::cell(&walk.stepper.blank(&title(tree)), LINE)));
-    out::say(format!("  text    {}", out::cell(&walk.excerpt(tree), EXCERPT)));
-    out::say(format!("  rows    {}", rows_here(walk, tree)));
+    output::say(format!("  title   {}", output::cell(&walk.stepper.redact(&title(tree)), LINE)));
+    output::say(format!("  text    {}", output::cell(&walk.excerpt(tree), EXCERPT)));
+    output::say(format!("  rows    {}", rows_here(walk, tree)));
 }
 
 /// The page's text, broken into lines.
-pub fn text(walk: &Walk<'_>) {
-    let Some(tree) = walk.stepper.tree() else { return out::say("no page yet") };
+pub fn text(walk: &TerminalWalk<'_>) {
+    let Some(tree) = walk.stepper.tree() else { return output::say("no page yet") };
     let mut line = String::new();
-    for word in walk.stepper.blank(&tree.text(tree.root())).split(' ') {
+    for word in walk.stepper.redact(&tree.text(tree.root())).split(' ') {
         if line.chars().count() + word.chars().count() > 110 {
-            out::say(out::cell(&line, LINE));
+            output::say(output::cell(&line, LINE));
             line.clear();
         }
         line = format!("{line}{word} ");
     }
-    out::say(out::cell(&line, LINE));
+    output::say(output::cell(&line, LINE));
 }
 
-pub fn links(walk: &Walk<'_>) {
-    let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else { return out::say("no page yet") };
+pub fn links(walk: &TerminalWalk<'_>) {
+    let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
+        return output::say("no page yet");
+    };
     let base = link::base(tree, &page.meta.url);
     let all: Vec<_> = tree.elements("a").filter(|&node| link::is_link(tree, node)).collect();
     for &node in all.iter().take(LISTED) {
         let href = tree.attribute(node, "href").unwrap_or_default();
         let target = link::resolve(&base, href).map_or_else(|| href.to_owned(), Url::into);
-        let (text, target) = (walk.stepper.blank(&collapse(&tree.text(node))), walk.stepper.blank(&target));
-        out::say(format!("  {}  {}", out::cell(&text, 60), out::cell(&target, LINE)));
+        let (text, target) = (walk.stepper.redact(&collapse(&tree.text(node))), walk.stepper.redact(&target));
+        output::say(format!("  {}  {}", output::cell(&text, 60), output::cell(&target, LINE)));
     }
-    out::say(format!(
+    output::say(format!(
         "{} links{}",
         all.len(),
         if all.len() > LISTED { format!(", the first {LISTED} shown") } else { String::new() }
     ));
 }
 
-pub fn forms(walk: &Walk<'_>) {
-    let Some(tree) = walk.stepper.tree() else { return out::say("no page yet") };
-    let all = form::all(tree);
+pub fn forms(walk: &TerminalWalk<'_>) {
+    let Some(tree) = walk.stepper.tree() else { return output::say("no page yet") };
+    let all = form::find_all(tree);
     for it in &all {
         let method = if it.post { "post" } else { "get" };
-        let action = walk.stepper.blank(it.action.as_deref().unwrap_or(""));
-        let (name, purpose) = (walk.stepper.blank(&it.describe()), it.purpose().word());
-        out::say(format!("  “{}” ({purpose}): {method} {}", out::cell(&name, 60), out::cell(&action, 120)));
+        let action = walk.stepper.redact(it.action.as_deref().unwrap_or(""));
+        let (name, purpose) = (walk.stepper.redact(&it.describe()), it.purpose().name());
+        output::say(format!("  “{}” ({purpose}): {method} {}", output::cell(&name, 60), output::cell(&action, 120)));
         for field in it.fields.iter().take(LISTED) {
-            let value = walk.stepper.blank(&field.value);
+            let value = walk.stepper.redact(&field.value);
             let kind = format!("{:?}", field.kind).to_lowercase();
-            out::say(format!(
+            output::say(format!(
                 "    {} ({kind}) {} = {}",
-                out::cell(&field.name, 60),
-                out::cell(&field.label, 40),
-                out::cell(&value, 40)
+                output::cell(&field.name, 60),
+                output::cell(&field.label, 40),
+                output::cell(&value, 40)
             ));
         }
         for button in &it.buttons {
-            out::say(format!("    [{}]", out::cell(&button.text, 60)));
+            output::say(format!("    [{}]", output::cell(&button.text, 60)));
         }
     }
-    out::say(format!("{} forms", all.len()));
+    output::say(format!("{} forms", all.len()));
 }
 
-pub fn variables(walk: &Walk<'_>) {
+pub fn variables(walk: &TerminalWalk<'_>) {
     let all = walk.stepper.variables();
     if all.is_empty() {
-        out::say("no variable is set");
+        output::say("no variable is set");
     }
     for (name, value) in all {
-        out::say(format!("  {name} = {}", out::cell(&value, LINE)));
+        output::say(format!("  {name} = {}", output::cell(&value, LINE)));
     }
 }
 
-fn rows_here(walk: &Walk<'_>, tree: &Tree) -> String {
-    let watch = walk.seen.borrow();
-    match watch.on(tree) {
+fn rows_here(walk: &TerminalWalk<'_>, tree: &Tree) -> String {
+    let watch = walk.progress.borrow();
+    match watch.match_page(tree) {
         Some((rows, similarity)) => {
             format!("{rows} on this page by the template (similarity {similarity:.2}); {}", rows_so_far(walk))
         }
@@ -151,8 +153,8 @@ fn rows_here(walk: &Walk<'_>, tree: &Tree) -> String {
     }
 }
 
-fn rows_so_far(walk: &Walk<'_>) -> String {
-    let watch = walk.seen.borrow();
+fn rows_so_far(walk: &TerminalWalk<'_>) -> String {
+    let watch = walk.progress.borrow();
     let details = if watch.details > 0 { format!(", {} detail pages", watch.details) } else { String::new() };
     format!("{} rows taken from {} pages so far{details}", watch.rows, watch.pages)
 }

@@ -8,43 +8,43 @@ use serde_json::{Value, json};
 use crate::model::{Row, Table};
 
 /// A value that so many rows share does not tell them apart.
-const TELLS_NOTHING: usize = 16;
+const MAX_SHARED_BY: usize = 16;
 
 /// What makes the second table different from the first. Empty where they say the same.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct Difference {
+pub struct TableDifference {
     pub columns_missing: Vec<String>,
     pub columns_new: Vec<String>,
     /// Records of the first table.
     pub missing: Vec<Value>,
     /// Records of the second.
     pub new: Vec<Value>,
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedRow>,
 }
 
 /// A row that both have, with its cells that differ.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Changed {
+pub struct ChangedRow {
     /// Its place in the second table, counted from 1.
     pub row: usize,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ChangedCell>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Cell {
+pub struct ChangedCell {
     pub column: String,
     pub from: Option<String>,
     pub to: Option<String>,
 }
 
-impl Difference {
+impl TableDifference {
     pub fn is_none(&self) -> bool {
-        *self == Difference::default()
+        *self == TableDifference::default()
     }
 }
 
 /// Rows are the same by their cells under the columns that both have; the order of rows and columns does not matter.
-pub fn compare(first: &Table, second: &Table) -> Difference {
+pub fn compare(first: &Table, second: &Table) -> TableDifference {
     let lacking = |one: &Table, other: &Table| -> Vec<String> {
         one.columns.iter().filter(|name| !other.columns.contains(name)).cloned().collect()
     };
@@ -58,7 +58,7 @@ pub fn compare(first: &Table, second: &Table) -> Difference {
         let rows: Vec<&Row> = filled_rows(table).collect();
         left.iter().filter(|row| !paired.contains(row)).map(|&row| record(table, rows[row])).collect()
     };
-    Difference {
+    TableDifference {
         columns_missing: lacking(first, second),
         columns_new: lacking(second, first),
         missing: records(first, &old_left, &paired_old),
@@ -72,9 +72,9 @@ fn filled_rows(table: &Table) -> impl Iterator<Item = &Row> {
     table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some))
 }
 
-type Cells<'t> = Vec<Option<&'t str>>;
+type RowCells<'t> = Vec<Option<&'t str>>;
 
-fn filled<'t>(table: &'t Table, columns: &[&String]) -> Vec<Cells<'t>> {
+fn filled<'t>(table: &'t Table, columns: &[&String]) -> Vec<RowCells<'t>> {
     let places: Vec<Option<usize>> =
         columns.iter().map(|&name| table.columns.iter().position(|it| it == name)).collect();
     let cells = |row: &'t Row| places.iter().map(|place| row.cells.get((*place)?)?.as_deref()).collect();
@@ -82,8 +82,8 @@ fn filled<'t>(table: &'t Table, columns: &[&String]) -> Vec<Cells<'t>> {
 }
 
 /// The rows of each that the other does not have, each as often as it has one too many.
-fn unmatched(old: &[Cells<'_>], new: &[Cells<'_>]) -> (Vec<usize>, Vec<usize>) {
-    let mut waiting: HashMap<&Cells<'_>, Vec<usize>> = HashMap::new();
+fn unmatched(old: &[RowCells<'_>], new: &[RowCells<'_>]) -> (Vec<usize>, Vec<usize>) {
+    let mut waiting: HashMap<&RowCells<'_>, Vec<usize>> = HashMap::new();
     for (place, cells) in old.iter().enumerate().rev() {
         waiting.entry(cells).or_default().push(place);
     }
@@ -99,7 +99,12 @@ fn unmatched(old: &[Cells<'_>], new: &[Cells<'_>]) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Pairs of rows that share at least half of the older one's values, the most alike first.
-fn most_alike(old: &[Cells<'_>], old_left: &[usize], new: &[Cells<'_>], new_left: &[usize]) -> Vec<(usize, usize)> {
+fn most_alike(
+    old: &[RowCells<'_>],
+    old_left: &[usize],
+    new: &[RowCells<'_>],
+    new_left: &[usize],
+) -> Vec<(usize, usize)> {
     let mut holders: HashMap<(usize, &str), Vec<usize>> = HashMap::new();
     for &row in new_left {
         for (column, value) in new[row].iter().enumerate() {
@@ -112,7 +117,7 @@ fn most_alike(old: &[Cells<'_>], old_left: &[usize], new: &[Cells<'_>], new_left
     for &row in old_left {
         let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
         let values = old[row].iter().enumerate().filter_map(|(column, value)| Some((column, (*value)?)));
-        let telling = values.filter_map(|key| holders.get(&key)).filter(|rows| rows.len() <= TELLS_NOTHING);
+        let telling = values.filter_map(|key| holders.get(&key)).filter(|rows| rows.len() <= MAX_SHARED_BY);
         telling.flatten().for_each(|&other| *shared.entry(other).or_default() += 1);
         for &other in shared.keys() {
             let equal = old[row].iter().zip(&new[other]).filter(|(a, b)| a.is_some() && a == b).count();
@@ -134,11 +139,12 @@ fn most_alike(old: &[Cells<'_>], old_left: &[usize], new: &[Cells<'_>], new_left
     taken
 }
 
-fn changed(columns: &[&String], old: &Cells<'_>, new: &Cells<'_>, row: usize) -> Changed {
+fn changed(columns: &[&String], old: &RowCells<'_>, new: &RowCells<'_>, row: usize) -> ChangedRow {
     let owned = |cell: &Option<&str>| cell.map(str::to_owned);
     let each = columns.iter().zip(old.iter().zip(new)).filter(|(_, (from, to))| from != to);
-    let cells = each.map(|(&column, (from, to))| Cell { column: column.clone(), from: owned(from), to: owned(to) });
-    Changed { row: row + 1, cells: cells.collect() }
+    let cells =
+        each.map(|(&column, (from, to))| ChangedCell { column: column.clone(), from: owned(from), to: owned(to) });
+    ChangedRow { row: row + 1, cells: cells.collect() }
 }
 
 fn record(table: &Table, row: &Row) -> Value {
@@ -185,14 +191,14 @@ mod tests {
         let difference = compare(&first, &second);
         assert_eq!(difference.missing, [json!({ "name": "Elm desk", "price": "240", "stock": "yes" })]);
         assert_eq!(difference.new, [json!({ "name": "Yew stool", "price": "30", "stock": "yes" })]);
-        let cell = |column: &str, from: &str, to: Option<&str>| Cell {
+        let cell = |column: &str, from: &str, to: Option<&str>| ChangedCell {
             column: column.to_owned(),
             from: Some(from.to_owned()),
             to: to.map(str::to_owned),
         };
         let changed = [
-            Changed { row: 2, cells: vec![cell("price", "95", Some("99"))] },
-            Changed { row: 3, cells: vec![cell("stock", "no", None)] },
+            ChangedRow { row: 2, cells: vec![cell("price", "95", Some("99"))] },
+            ChangedRow { row: 3, cells: vec![cell("stock", "no", None)] },
         ];
         assert_eq!(difference.changed, changed);
     }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::compare::{Changed, Difference};
-use super::out;
-use super::{Compared, Tested};
+use super::compare::{ChangedRow, TableDifference};
+use super::output;
+use super::{SampleReport, TaskTestReport};
 
 /// Differences of one kind that are shown without `--all`.
 const FIRST: usize = 3;
 const CELL_WIDTH: usize = 60;
 const LINE_WIDTH: usize = 160;
 
-pub fn text(tested: &Tested, all: bool) -> String {
+pub fn text(tested: &TaskTestReport, all: bool) -> String {
     let name = &tested.task;
     if let Some(problem) = &tested.problem {
         return format!("{name}: cannot be read\n{problem}");
@@ -23,7 +23,7 @@ pub fn text(tested: &Tested, all: bool) -> String {
     samples.collect::<Vec<_>>().join("\n")
 }
 
-fn sample(it: &Compared, all: bool) -> String {
+fn sample(it: &SampleReport, all: bool) -> String {
     let number = it.sample;
     if it.same {
         return format!("sample {number}: same, {} rows, similarity {:.2}", it.rows, it.similarity);
@@ -49,7 +49,7 @@ fn sample(it: &Compared, all: bool) -> String {
     text
 }
 
-fn counts(it: &Compared) -> String {
+fn counts(it: &SampleReport) -> String {
     let difference = &it.difference;
     let parts = [
         (difference.columns_missing.len(), "columns missing"),
@@ -63,9 +63,9 @@ fn counts(it: &Compared) -> String {
     format!("{} ({} rows, {} expected)", counted.join(", "), it.rows, it.expected_rows)
 }
 
-fn lines(difference: &Difference, most: usize) -> Vec<String> {
+fn lines(difference: &TableDifference, most: usize) -> Vec<String> {
     let names = |sign: &str, names: &[String]| -> Vec<String> {
-        names.iter().map(|name| format!("{sign} column {}", out::cell(name, CELL_WIDTH))).collect()
+        names.iter().map(|name| format!("{sign} column {}", output::cell(name, CELL_WIDTH))).collect()
     };
     let records = |sign: &str, records: &[Value]| -> Vec<String> {
         records.iter().map(|it| format!("{sign} {}", record(it))).collect()
@@ -91,14 +91,21 @@ fn cut(mut lines: Vec<String>, most: usize) -> Vec<String> {
 
 fn record(record: &Value) -> String {
     let values = record.as_object().into_iter().flat_map(|it| it.values()).filter_map(Value::as_str);
-    out::cell(&values.collect::<Vec<_>>().join(" | "), LINE_WIDTH)
+    output::cell(&values.collect::<Vec<_>>().join(" | "), LINE_WIDTH)
 }
 
 /// `~ row 3 price: 95 → 99`
-fn changed(it: &Changed) -> Vec<String> {
-    let show = |cell: &Option<String>| cell.as_ref().map_or("nothing".to_owned(), |text| out::cell(text, CELL_WIDTH));
-    let line = |cell: &super::compare::Cell| {
-        format!("~ row {} {}: {} → {}", it.row, out::cell(&cell.column, CELL_WIDTH), show(&cell.from), show(&cell.to))
+fn changed(it: &ChangedRow) -> Vec<String> {
+    let show =
+        |cell: &Option<String>| cell.as_ref().map_or("nothing".to_owned(), |text| output::cell(text, CELL_WIDTH));
+    let line = |cell: &super::compare::ChangedCell| {
+        format!(
+            "~ row {} {}: {} → {}",
+            it.row,
+            output::cell(&cell.column, CELL_WIDTH),
+            show(&cell.from),
+            show(&cell.to)
+        )
     };
     it.cells.iter().map(line).collect()
 }

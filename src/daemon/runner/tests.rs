@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Span, TaskName};
+use crate::model::{TaskName, TimeSpan};
 use crate::store::Trigger;
 
 fn runner(home: &std::path::Path) -> Runner {
@@ -7,11 +7,11 @@ fn runner(home: &std::path::Path) -> Runner {
     let config = Config::load(&home.join("config.toml")).expect("a config");
     let store = Store::open(&home.join("pieme.db")).expect("a store");
     Runner {
-        turns: Turns::new(config.per_host, None),
+        host_limiter: SharedHostLimiter::new(config.per_host, None),
         config: Arc::new(config),
-        keeper: Keeper::start(store).expect("the store's thread"),
+        store: StoreHandle::start(store).expect("the store's thread"),
         spawner: Spawner::start("/bin/true".into()).expect("the spawner's thread"),
-        board: Board::default(),
+        board: ProgressBoard::default(),
     }
 }
 
@@ -22,11 +22,11 @@ async fn a_run_that_panics_in_the_daemon_ends_as_crash_and_is_not_running_any_mo
     let dir = home.path().join("tasks/hotels");
     std::fs::create_dir_all(&dir).expect("a task folder");
     std::fs::write(dir.join("task.toml"), "url = \"https://site.example/\"\n").expect("a task");
-    let mut folder = taskdir::read(&dir).expect("a sound task");
-    folder.task.limits.timeout = Span(Duration::MAX);
+    let mut folder = tasks::read(&dir).expect("a sound task");
+    folder.task.limits.timeout = TimeSpan(Duration::MAX);
     let (runner, name) = (runner(home.path()), TaskName::new("hotels").expect("a name"));
     let noted = name.clone();
-    runner.keeper.ask(move |store| store.remember_task(&noted, None, Utc::now())).await.expect("it is known");
+    runner.store.call(move |store| store.upsert_task(&noted, None, Utc::now())).await.expect("it is known");
     let start = RunStart {
         run: RunId::new(),
         task: name.clone(),
@@ -36,12 +36,12 @@ async fn a_run_that_panics_in_the_daemon_ends_as_crash_and_is_not_running_any_mo
         pid: None,
     };
     let (_never, stop) = watch::channel(false);
-    let order = Order { folder: Arc::new(folder), start, next_due: None, listener: None, stop };
-    let ended = runner.run_to_its_end(order).await.expect("it ends");
-    let Ended::Run(end) = ended else { panic!("{ended:?}") };
+    let order = RunOrder { folder: Arc::new(folder), start, next_due: None, listener: None, stop };
+    let ended = runner.run_catching_panics(order).await.expect("it ends");
+    let RunResult::Run(end) = ended else { panic!("{ended:?}") };
     assert_eq!(end.verdict.outcome, Outcome::Failed(Failure::Crash));
     assert!(end.verdict.sentence.contains("overflow when adding durations"), "{}", end.verdict.sentence);
-    let tasks = runner.keeper.ask(|store| store.tasks()).await.expect("it can be read");
+    let tasks = runner.store.call(|store| store.tasks()).await.expect("it can be read");
     assert_eq!((tasks[0].running_since, tasks[0].fails_in_a_row), (None, 1));
     assert_eq!(tasks[0].last_run.as_ref().map(|run| run.verdict.outcome), Some(Outcome::Failed(Failure::Crash)));
     assert_eq!(runner.board.all(), []);

@@ -3,27 +3,27 @@
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::super::asked::Sent;
+use crate::draft::recorded_request::RecordedBody;
 
 /// A body, by what the browser calls it and by what it looks like.
-pub fn body_of(kind: Option<&str>, body: &str) -> Sent {
+pub fn parse_body(kind: Option<&str>, body: &str) -> RecordedBody {
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
     let looks_like_json = body.trim_start().starts_with(['{', '[']);
     if (kind.contains("json") || looks_like_json && !kind.contains("multipart"))
         && let Ok(json) = serde_json::from_str::<Value>(body)
         && (json.is_object() || json.is_array())
     {
-        return Sent::Json(json);
+        return RecordedBody::Json(json);
     }
     if kind.contains("multipart/form-data") {
-        return Sent::Multipart(multipart(body));
+        return RecordedBody::Multipart(multipart(body));
     }
     if kind.is_empty() || kind.contains("x-www-form-urlencoded") {
-        return Sent::Form(
+        return RecordedBody::Form(
             form_urlencoded::parse(body.as_bytes()).map(|(name, value)| (name.into(), value.into())).collect(),
         );
     }
-    Sent::Other(kind)
+    RecordedBody::Other(kind)
 }
 
 /// The fields of a multipart body; the boundary is its first line. Files are left out.

@@ -2,15 +2,15 @@
 
 use url::{Url, form_urlencoded};
 
-use super::super::asked::{Asked, Sent};
 use super::CurlError;
-use super::body::body_of;
-use super::options::{LONG_WITH_VALUE, QUIET, SHORT_WITH_VALUE, is_said, long};
+use super::body::parse_body;
+use super::options::{IGNORED, LONG_WITH_VALUE, SHORT_WITH_VALUE, is_supported, long_name};
+use crate::draft::recorded_request::{RecordedBody, RecordedRequest};
 
 /// One address of a command, with all that was said about it.
 #[derive(Clone, Debug)]
-pub struct Command {
-    pub asked: Asked,
+pub struct CurlCommand {
+    pub request: RecordedRequest,
     pub user: Option<(String, String)>,
     pub cookies: Vec<String>,
     pub comments: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Command {
 
 /// What has been read of a command so far.
 #[derive(Default)]
-struct Reading {
+struct CommandParser {
     addresses: Vec<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
@@ -27,43 +27,43 @@ struct Reading {
     is_json: bool,
     multipart: Vec<(String, String)>,
     query: Vec<String>,
-    into_query: bool,
-    head: bool,
+    data_into_query: bool,
+    is_head: bool,
     user: Option<(String, String)>,
     cookies: Vec<String>,
     comments: Vec<String>,
     unknown: Vec<String>,
 }
 
-impl Command {
+impl CurlCommand {
     /// The requests of one command line: one for each address.
-    pub fn read(words: &[String]) -> Result<Vec<Command>, CurlError> {
-        let mut reading = Reading::default();
+    pub fn read(words: &[String]) -> Result<Vec<CurlCommand>, CurlError> {
+        let mut reading = CommandParser::default();
         let mut done = Vec::new();
         let mut words = words.iter().map(String::as_str).peekable();
         while let Some(word) = words.next() {
             if word == "--next" || word == "-:" {
-                done.extend(std::mem::take(&mut reading).commands()?);
+                done.extend(std::mem::take(&mut reading).finish()?);
             } else if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
                 let (name, given) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
-                reading.long(name, given, &mut words);
+                reading.long_option(name, given, &mut words);
             } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                reading.short(letters, &mut words);
+                reading.short_options(letters, &mut words);
             } else if word != "--" {
                 reading.addresses.push(word.to_owned());
             }
         }
-        done.extend(reading.commands()?);
+        done.extend(reading.finish()?);
         Ok(done)
     }
 }
 
-impl Reading {
+impl CommandParser {
     /// `-sSLXPOST`: letters stand together, and the first that wants a value takes the rest.
-    fn short<'w>(&mut self, letters: &'w str, words: &mut impl Iterator<Item = &'w str>) {
+    fn short_options<'w>(&mut self, letters: &'w str, words: &mut impl Iterator<Item = &'w str>) {
         for (at, letter) in letters.char_indices() {
             let rest = &letters[at + letter.len_utf8()..];
-            let name = long(letter);
+            let name = long_name(letter);
             if !SHORT_WITH_VALUE.contains(letter) {
                 self.flag(name, &format!("-{letter}"));
                 continue;
@@ -74,19 +74,19 @@ impl Reading {
         }
     }
 
-    fn long<'w>(
+    fn long_option<'w>(
         &mut self,
         name: &str,
         given: Option<&'w str>,
         words: &mut std::iter::Peekable<impl Iterator<Item = &'w str>>,
     ) {
         let shown = format!("--{name}");
-        let wants = is_said(name) || LONG_WITH_VALUE.contains(&name);
+        let wants = is_supported(name) || LONG_WITH_VALUE.contains(&name);
         if wants {
             let value = given.or_else(|| words.next()).unwrap_or_default();
             return self.value(name, &shown, value);
         }
-        let known = QUIET.contains(&name) || matches!(name, "get" | "head" | "insecure" | "netrc");
+        let known = IGNORED.contains(&name) || matches!(name, "get" | "head" | "insecure" | "netrc");
         if !known && !name.starts_with("no-") {
             // What a stranger among the options wants is a guess: a word that is neither an option nor an address belongs to it.
             words.next_if(|word| !word.starts_with('-') && !word.contains("://"));
@@ -96,12 +96,12 @@ impl Reading {
 
     fn flag(&mut self, name: &str, shown: &str) {
         match name {
-            "get" => self.into_query = true,
-            "head" => self.head = true,
+            "get" => self.data_into_query = true,
+            "head" => self.is_head = true,
             "insecure" => {
                 self.comments.push(format!("{shown} is not done: pieme always checks a site's certificate."));
             }
-            name if QUIET.contains(&name) || name.starts_with("no-") => {}
+            name if IGNORED.contains(&name) || name.starts_with("no-") => {}
             _ => self.unknown.push(shown.to_owned()),
         }
     }
@@ -127,18 +127,18 @@ impl Reading {
                 self.comments.push("Cookies from a file are left out: pieme gets and keeps its own.".to_owned())
             }
             "data" | "data-ascii" | "data-binary" | "data-raw" => self.body(name, value),
-            "data-urlencode" => self.encoded(value),
+            "data-urlencode" => self.urlencoded_data(value),
             "url-query" => self.query.push(value.trim_start_matches('+').to_owned()),
             "json" => {
                 self.is_json = true;
                 self.body(name, value);
             }
-            "form" | "form-string" => self.part(name, value),
+            "form" | "form-string" => self.multipart_field(name, value),
             "proxy" | "preproxy" | "socks5" | "socks5-hostname" | "socks4" | "socks4a" => {
                 self.comments
                     .push(format!("{shown} is left out: a proxy is set by `proxy` under [fetch] in task.toml."));
             }
-            name if QUIET.contains(&name) => {}
+            name if IGNORED.contains(&name) => {}
             _ => self.unknown.push(shown.to_owned()),
         }
     }
@@ -163,7 +163,7 @@ impl Reading {
     }
 
     /// `content`, `=content`, `name=content`; with an `@` the content is a file.
-    fn encoded(&mut self, value: &str) {
+    fn urlencoded_data(&mut self, value: &str) {
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         match (value.split_once('='), value.contains('@')) {
             (Some((name, content)), _) if !name.contains('@') => {
@@ -175,7 +175,7 @@ impl Reading {
         }
     }
 
-    fn part(&mut self, name: &str, value: &str) {
+    fn multipart_field(&mut self, name: &str, value: &str) {
         let Some((field, content)) = value.split_once('=') else { return };
         if name == "form" && content.starts_with(['@', '<']) {
             self.comments.push(format!("The file in the field {field} is left out: a robot sends no files."));
@@ -185,7 +185,7 @@ impl Reading {
         self.multipart.push((field.to_owned(), content.trim_matches('"').to_owned()));
     }
 
-    fn commands(mut self) -> Result<Vec<Command>, CurlError> {
+    fn finish(mut self) -> Result<Vec<CurlCommand>, CurlError> {
         if self.addresses.is_empty() {
             return Err(CurlError::NoAddress);
         }
@@ -194,13 +194,13 @@ impl Reading {
                 .push(format!("Options of curl that were not understood, and left out: {}.", self.unknown.join(", ")));
         }
         let mut into_query = std::mem::take(&mut self.query);
-        if self.into_query {
+        if self.data_into_query {
             into_query.append(&mut self.data);
         }
-        let sent = self.sent();
-        let guessed = match (&sent, self.head) {
+        let sent = self.recorded_body();
+        let guessed = match (&sent, self.is_head) {
             (_, true) => "HEAD",
-            (Sent::Nothing, false) => "GET",
+            (RecordedBody::Empty, false) => "GET",
             _ => "POST",
         };
         let method = self.method.clone().unwrap_or_else(|| guessed.to_owned());
@@ -217,8 +217,13 @@ impl Reading {
                 let joined = joined.collect::<Vec<_>>().join("&");
                 url.set_query(Some(&joined));
             }
-            commands.push(Command {
-                asked: Asked { method: method.clone(), url, headers: self.headers.clone(), sent: sent.clone() },
+            commands.push(CurlCommand {
+                request: RecordedRequest {
+                    method: method.clone(),
+                    url,
+                    headers: self.headers.clone(),
+                    body: sent.clone(),
+                },
                 user: self.user.clone(),
                 cookies: self.cookies.clone(),
                 comments: self.comments.clone(),
@@ -227,12 +232,16 @@ impl Reading {
         Ok(commands)
     }
 
-    fn sent(&self) -> Sent {
+    fn recorded_body(&self) -> RecordedBody {
         if !self.multipart.is_empty() {
-            return Sent::Multipart(self.multipart.clone());
+            return RecordedBody::Multipart(self.multipart.clone());
         }
         if self.data.is_empty() {
-            return if self.method.as_deref() == Some("POST") { Sent::Form(Vec::new()) } else { Sent::Nothing };
+            return if self.method.as_deref() == Some("POST") {
+                RecordedBody::Form(Vec::new())
+            } else {
+                RecordedBody::Empty
+            };
         }
         let kind = self
             .headers
@@ -240,7 +249,7 @@ impl Reading {
             .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
             .map(|(_, kind)| kind.as_str());
         let body = self.data.join(if self.is_json { "" } else { "&" });
-        body_of(kind, &body)
+        parse_body(kind, &body)
     }
 }
 

@@ -106,7 +106,7 @@ pub const LONG_WITH_VALUE: &[&str] = &[
 ];
 
 /// Options that pieme does anyway, or that are about curl's own output.
-pub const QUIET: &[&str] = &[
+pub const IGNORED: &[&str] = &[
     "compressed",
     "silent",
     "show-error",
@@ -165,7 +165,7 @@ pub const QUIET: &[&str] = &[
 ];
 
 /// The long names of the short options.
-pub fn long(short: char) -> &'static str {
+pub fn long_name(short: char) -> &'static str {
     match short {
         'A' => "user-agent",
         'b' => "cookie",
@@ -213,7 +213,7 @@ pub fn long(short: char) -> &'static str {
 }
 
 /// Options with a value that are understood.
-pub fn is_said(name: &str) -> bool {
+pub fn is_supported(name: &str) -> bool {
     matches!(
         name,
         "url"

@@ -6,30 +6,32 @@ use base64::Engine;
 use url::Url;
 
 use super::super::DraftStep;
-use super::super::asked::{Asked, Sent, field, is_own, plain};
-use super::super::secret::{Vault, is_forgery_token, is_password, is_view_state, site_of, smells, word};
-use super::command::Command;
-use crate::model::Step;
-use crate::model::script::{Ask, Login, Match, Submit};
+use super::super::secret::{Vault, identifier, is_csrf_token_name, is_password, is_sensitive, is_view_state, site_of};
+use super::command::CurlCommand;
+use crate::draft::recorded_request::{
+    RecordedBody, RecordedRequest, escape_variables, is_browser_header, redacted_field,
+};
+use crate::model::ScriptStep;
+use crate::model::script::{LoginStep, MatchStep, RequestStep, SubmitStep};
 
-pub fn of(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
-    let asked = &command.asked;
+pub fn steps_of_command(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
+    let asked = &command.request;
     let mut comments = command.comments.clone();
     comments.extend(cookies(command, vault));
     let mut steps = Vec::new();
-    if let Some((user, password)) = user(command) {
-        let password = vault.hide("password", "the password of HTTP basic authentication", &password);
-        let url = Some(asked.ask(vault, &BTreeMap::new()).0.url);
-        let login = Login { url, user: plain(&user), password, basic: true, ..empty_login() };
-        steps.push(DraftStep::new(Step::Login(login)));
-        if !asked.is_post() && is_bare(asked) {
+    if let Some((user, password)) = credentials(command) {
+        let password = vault.replace_secret("password", "the password of HTTP basic authentication", &password);
+        let url = Some(asked.to_request_step(vault, &BTreeMap::new()).0.url);
+        let login = LoginStep { url, user: escape_variables(&user), password, basic: true, ..empty_login() };
+        steps.push(DraftStep::new(ScriptStep::Login(login)));
+        if !asked.is_post() && is_plain_get(asked) {
             // The log-in brings the page itself.
-            return steps.into_iter().map(|step| step.saying(comments.clone())).collect();
+            return steps.into_iter().map(|step| step.with_comments(comments.clone())).collect();
         }
     }
     let is_view_state = asked.fields().iter().any(|(name, _)| is_view_state(name));
     if let Some(login) = login(asked, vault) {
-        steps.push(login.saying(comments));
+        steps.push(login.with_comments(comments));
         return steps;
     }
     if is_view_state {
@@ -44,24 +46,24 @@ pub fn of(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
 }
 
 /// Nothing but an address?
-fn is_bare(asked: &Asked) -> bool {
-    let has_secret = asked.url.query_pairs().any(|(name, value)| smells(&name, &value));
+fn is_plain_get(asked: &RecordedRequest) -> bool {
+    let has_secret = asked.url.query_pairs().any(|(name, value)| is_sensitive(&name, &value));
     let said = |(name, value): &(String, String)| {
-        !is_own(&name.to_lowercase(), value) && !name.eq_ignore_ascii_case("authorization")
+        !is_browser_header(&name.to_lowercase(), value) && !name.eq_ignore_ascii_case("authorization")
     };
     !has_secret && !asked.headers.iter().any(said)
 }
 
 /// Cookies are left out: they are one browser's session. Their values are not written anywhere.
-fn cookies(command: &Command, vault: &mut Vault) -> Option<String> {
+fn cookies(command: &CurlCommand, vault: &mut Vault) -> Option<String> {
     let mut names = Vec::new();
     for pair in command.cookies.iter().flat_map(|header| header.split(';')) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         names.push(name.trim().to_owned());
         let value = value.trim().trim_matches('"');
         // A theme or a language may well stand in the address too.
-        if smells(name.trim(), value) || value.len() >= 16 {
-            vault.silence(value);
+        if is_sensitive(name.trim(), value) || value.len() >= 16 {
+            vault.suppress(value);
         }
     }
     let all = names.join(", ");
@@ -71,16 +73,16 @@ fn cookies(command: &Command, vault: &mut Vault) -> Option<String> {
 }
 
 /// User and password of `-u`, of the address, or of an `Authorization: Basic` header.
-fn user(command: &Command) -> Option<(String, String)> {
-    let url = &command.asked.url;
+fn credentials(command: &CurlCommand) -> Option<(String, String)> {
+    let url = &command.request.url;
     let in_url = || {
         let decode = |text: &str| percent_decoded(text);
         url.password().map(|password| (decode(url.username()), decode(password)))
     };
-    command.user.clone().or_else(in_url).or_else(|| basic(&command.asked))
+    command.user.clone().or_else(in_url).or_else(|| basic_credentials(&command.request))
 }
 
-fn basic(asked: &Asked) -> Option<(String, String)> {
+fn basic_credentials(asked: &RecordedRequest) -> Option<(String, String)> {
     let (scheme, token) = asked.header("authorization")?.split_once(' ')?;
     let bytes = base64::engine::general_purpose::STANDARD.decode(token.trim()).ok()?;
     let (user, password) = String::from_utf8(bytes).ok()?.split_once(':').map(|(a, b)| (a.to_owned(), b.to_owned()))?;
@@ -93,8 +95,8 @@ fn percent_decoded(text: &str) -> String {
     url::form_urlencoded::parse(text.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-pub fn empty_login() -> Login {
-    Login {
+pub fn empty_login() -> LoginStep {
+    LoginStep {
         url: None,
         user: String::new(),
         password: String::new(),
@@ -107,22 +109,22 @@ pub fn empty_login() -> Login {
 }
 
 /// A form with a user and one password is the log-in: its step brings its own token, and is skipped while the session holds.
-fn login(asked: &Asked, vault: &mut Vault) -> Option<DraftStep> {
+fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
     let fields = asked.fields();
     let passwords: Vec<_> = fields.iter().filter(|(name, _)| is_password(name)).collect();
     let [(password_field, password)] = passwords.as_slice() else { return None };
     let (user_field, user) = user_field(fields)?;
-    let page = page_before(asked);
-    let password = vault.hide(password_field, format!("the field {password_field}"), password);
-    let user = if smells(user_field, user) {
-        vault.hide(user_field, format!("the field {user_field}"), user)
+    let page = form_page(asked);
+    let password = vault.replace_secret(password_field, format!("the field {password_field}"), password);
+    let user = if is_sensitive(user_field, user) {
+        vault.replace_secret(user_field, format!("the field {user_field}"), user)
     } else {
-        plain(user)
+        escape_variables(user)
     };
     let others: Vec<&str> = fields
         .iter()
         .map(|(name, _)| name.as_str())
-        .filter(|name| name != password_field && name != user_field && !is_forgery_token(name))
+        .filter(|name| name != password_field && name != user_field && !is_csrf_token_name(name))
         .collect();
     let mut comments =
         vec!["The log-in. Its form is found on the page, with all hidden fields and tokens in it.".to_owned()];
@@ -130,19 +132,19 @@ fn login(asked: &Asked, vault: &mut Vault) -> Option<DraftStep> {
         comments.push(format!("These fields go as the page has them: {}.", others.join(", ")));
     }
     let url = Some(
-        Asked { url: page, sent: Sent::Nothing, headers: Vec::new(), method: "GET".to_owned() }
-            .ask(vault, &BTreeMap::new())
+        RecordedRequest { url: page, body: RecordedBody::Empty, headers: Vec::new(), method: "GET".to_owned() }
+            .to_request_step(vault, &BTreeMap::new())
             .0
             .url,
     );
-    Some(DraftStep::new(Step::Login(Login { url, user, password, ..empty_login() })).saying(comments))
+    Some(DraftStep::new(ScriptStep::Login(LoginStep { url, user, password, ..empty_login() })).with_comments(comments))
 }
 
 /// The field with the user's name: called so, or else the text that stands before the password.
 pub fn user_field(fields: &[(String, String)]) -> Option<(&String, &String)> {
     const WORDS: &[&str] =
         &["user", "login", "email", "e-mail", "mail", "account", "name", "konto", "benutzer", "usuario", "id"];
-    let is_open = |name: &str| !is_password(name) && !is_forgery_token(name) && !is_view_state(name);
+    let is_open = |name: &str| !is_password(name) && !is_csrf_token_name(name) && !is_view_state(name);
     WORDS.iter().find_map(|word| {
         let named = |(name, value): &&(String, String)| {
             is_open(name) && name.to_lowercase().contains(word) && !value.is_empty() && !value.starts_with("http")
@@ -152,7 +154,7 @@ pub fn user_field(fields: &[(String, String)]) -> Option<(&String, &String)> {
 }
 
 /// The page that the form stood on: the one that the browser says it came from, or else where the form went to.
-fn page_before(asked: &Asked) -> Url {
+fn form_page(asked: &RecordedRequest) -> Url {
     let from = asked.header("referer").and_then(|text| Url::parse(text).ok());
     let same_site = |url: &Url| url.host_str().map(site_of) == asked.url.host_str().map(site_of) && url.path() != "/";
     from.filter(same_site).unwrap_or_else(|| asked.url.clone())
@@ -160,16 +162,18 @@ fn page_before(asked: &Asked) -> Url {
 
 fn get(url: Url, vault: &mut Vault) -> DraftStep {
     let (ask, comments) =
-        Asked { method: "GET".to_owned(), url, headers: Vec::new(), sent: Sent::Nothing }.ask(vault, &BTreeMap::new());
-    DraftStep::new(Step::Get(ask)).saying(comments)
+        RecordedRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: RecordedBody::Empty }
+            .to_request_step(vault, &BTreeMap::new());
+    DraftStep::new(ScriptStep::Get(ask)).with_comments(comments)
 }
 
 /// A form that carries its page in hidden fields is filled on that page.
-fn submit(asked: &Asked, vault: &mut Vault) -> Vec<DraftStep> {
-    let page = get(page_before(asked), vault);
+fn submit(asked: &RecordedRequest, vault: &mut Vault) -> Vec<DraftStep> {
+    let page = get(form_page(asked), vault);
     let mut button = None;
     let mut fields = BTreeMap::new();
-    for (name, value) in asked.fields().iter().filter(|(name, _)| !name.starts_with("__") && !is_forgery_token(name)) {
+    for (name, value) in asked.fields().iter().filter(|(name, _)| !name.starts_with("__") && !is_csrf_token_name(name))
+    {
         // ASP.NET sends the name of the button that was pressed among the fields.
         if value.is_empty() {
             continue;
@@ -180,38 +184,38 @@ fn submit(asked: &Asked, vault: &mut Vault) -> Vec<DraftStep> {
             .next()
             .is_some_and(|last| last.starts_with("btn") || last.contains("button") || last.starts_with("submit"))
         {
-            button = Some(plain(name));
+            button = Some(escape_variables(name));
         } else {
-            fields.insert(plain(name), field(name, value, vault));
+            fields.insert(escape_variables(name), redacted_field(name, value, vault));
         }
     }
     let comment =
         "The hidden fields of this form are new with every page, so it is filled on the page it stands on.".to_owned();
-    let submit = Submit { form: "form".to_owned(), fields, button };
-    vec![page, DraftStep::new(Step::Submit(submit)).saying([comment])]
+    let submit = SubmitStep { form: "form".to_owned(), fields, button };
+    vec![page, DraftStep::new(ScriptStep::Submit(submit)).with_comments([comment])]
 }
 
 /// The request itself; tokens against forged forms are taken from the page before it.
-fn request(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
-    let mut asked = command.asked.clone();
-    let is_basic = basic(&asked).is_some();
+fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
+    let mut asked = command.request.clone();
+    let is_basic = basic_credentials(&asked).is_some();
     asked.headers.retain(|(name, _)| !(is_basic && name.eq_ignore_ascii_case("authorization")));
     let mut taken = BTreeMap::new();
     let mut matches = Vec::new();
     let mut comments = Vec::new();
-    for (name, value) in asked.fields().to_vec().iter().filter(|(name, _)| is_forgery_token(name)) {
-        vault.silence(value);
-        let variable = word(name);
-        matches.push(token(&format!("[name=\"{}\"]", name.replace(['"', '\\'], "")), "value", &variable));
+    for (name, value) in asked.fields().to_vec().iter().filter(|(name, _)| is_csrf_token_name(name)) {
+        vault.suppress(value);
+        let variable = identifier(name);
+        matches.push(take_token(&format!("[name=\"{}\"]", name.replace(['"', '\\'], "")), "value", &variable));
         taken.insert(name.clone(), format!("${{{variable}}}"));
     }
     for (name, value) in asked
         .headers
         .clone()
         .iter()
-        .filter(|(name, value)| is_forgery_token(name) && !is_own(&name.to_lowercase(), value))
+        .filter(|(name, value)| is_csrf_token_name(name) && !is_browser_header(&name.to_lowercase(), value))
     {
-        vault.silence(value);
+        vault.suppress(value);
         let name = name.to_lowercase();
         if name.contains("xsrf") {
             // The browser's scripts copy it from a cookie, which a script of ours cannot see.
@@ -219,30 +223,32 @@ fn request(command: &Command, vault: &mut Vault) -> Vec<DraftStep> {
             asked.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(&name));
             continue;
         }
-        matches.push(token("meta[name*=\"csrf\"][content]", "content", "csrf_token"));
+        matches.push(take_token("meta[name*=\"csrf\"][content]", "content", "csrf_token"));
         taken.insert(name, "${csrf_token}".to_owned());
     }
     let mut steps = Vec::new();
     if !matches.is_empty() {
-        steps
-            .push(get(page_before(&asked), vault).saying([
-                "The token against forged forms is new with every page, so it is taken from one.".to_owned(),
-            ]));
+        steps.push(get(form_page(&asked), vault).with_comments([
+            "The token against forged forms is new with every page, so it is taken from one.".to_owned(),
+        ]));
         steps.extend(matches);
     }
-    let (ask, said) = asked.ask(vault, &taken);
-    let step =
-        if asked.is_post() { Step::Post(ask) } else { Step::Get(Ask { form: BTreeMap::new(), json: None, ..ask }) };
-    steps.push(DraftStep::new(step).saying(comments).saying(said));
+    let (ask, said) = asked.to_request_step(vault, &taken);
+    let step = if asked.is_post() {
+        ScriptStep::Post(ask)
+    } else {
+        ScriptStep::Get(RequestStep { form: BTreeMap::new(), json: None, ..ask })
+    };
+    steps.push(DraftStep::new(step).with_comments(comments).with_comments(said));
     steps
 }
 
-fn token(css: &str, attribute: &str, variable: &str) -> DraftStep {
-    let step = Match {
+fn take_token(css: &str, attribute: &str, variable: &str) -> DraftStep {
+    let step = MatchStep {
         css: Some(css.to_owned()),
         attribute: Some(attribute.to_owned()),
         into: Some(variable.to_owned()),
-        ..Match::default()
+        ..MatchStep::default()
     };
-    DraftStep::new(Step::Match(step))
+    DraftStep::new(ScriptStep::Match(step))
 }

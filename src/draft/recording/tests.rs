@@ -54,7 +54,7 @@ fn har(entries: &[Value]) -> String {
 }
 
 fn draft(entries: &[Value]) -> Draft {
-    of_har(har(entries).as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+    from_har(har(entries).as_bytes()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The draft without comments, sound as a script.
@@ -279,11 +279,11 @@ fn a_file_that_is_no_recording_is_answered_with_a_sentence() {
         ("{\"log\":{\"entries\":[", "not a whole HAR file"),
         ("{\"log\":{\"entries\":[]}}", "no web page"),
     ] {
-        let error = of_har(text.as_bytes()).expect_err(text).to_string();
+        let error = from_har(text.as_bytes()).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
     let pictures = har(&[entry("GET", "https://a.test/a.png", "image", "image/png", "")]);
-    assert!(of_har(pictures.as_bytes()).is_err_and(|error| error.to_string().contains("(1 requests)")));
+    assert!(from_har(pictures.as_bytes()).is_err_and(|error| error.to_string().contains("(1 requests)")));
     let endless = std::io::Read::chain(&b"{\"log\":{\"x\":\""[..], std::io::repeat(b' '));
     assert!(matches!(har::read(endless, 1 << 20), Err(HarError::TooLarge)));
 }

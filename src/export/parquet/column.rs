@@ -7,21 +7,21 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::Type;
 
-use super::super::{Cell, Field, Kind};
+use super::super::{OutputCell, OutputField, OutputKind};
 
 /// Beside its bytes: the places of a text in two lists, and that it is there.
 const CELL_BYTES: usize = 48;
 
-pub(super) struct Column {
+pub(super) struct ParquetColumn {
     /// Which of the fields it is of.
     pub field: usize,
     name: String,
-    cells: Cells,
+    cells: ColumnBuffer,
     /// 1 for each row that has a cell, 0 for one that has none.
     present: Vec<i16>,
 }
 
-enum Cells {
+enum ColumnBuffer {
     Text(Vec<ByteArray>),
     Int(Vec<i64>),
     Number(Vec<f64>),
@@ -32,33 +32,33 @@ enum Cells {
     Instant(Vec<i64>),
 }
 
-impl Column {
+impl ParquetColumn {
     /// A field's column; of a date two, since Parquet has days and instants and no third thing: the day, and the instant where
     /// the text says a time.
-    pub fn of(field: usize, it: &Field) -> Vec<Column> {
-        let column = |name: String, cells: Cells| Column { field, name, cells, present: Vec::new() };
+    pub fn of(field: usize, it: &OutputField) -> Vec<ParquetColumn> {
+        let column = |name: String, cells: ColumnBuffer| ParquetColumn { field, name, cells, present: Vec::new() };
         let name = it.name.clone();
         match it.kind {
-            Kind::Text => vec![column(name, Cells::Text(Vec::new()))],
-            Kind::Int => vec![column(name, Cells::Int(Vec::new()))],
-            Kind::Number => vec![column(name, Cells::Number(Vec::new()))],
-            Kind::Bool => vec![column(name, Cells::Bool(Vec::new()))],
-            Kind::Instant => vec![column(name, Cells::Instant(Vec::new()))],
-            Kind::Date => {
+            OutputKind::Text => vec![column(name, ColumnBuffer::Text(Vec::new()))],
+            OutputKind::Int => vec![column(name, ColumnBuffer::Int(Vec::new()))],
+            OutputKind::Number => vec![column(name, ColumnBuffer::Number(Vec::new()))],
+            OutputKind::Bool => vec![column(name, ColumnBuffer::Bool(Vec::new()))],
+            OutputKind::Instant => vec![column(name, ColumnBuffer::Instant(Vec::new()))],
+            OutputKind::Date => {
                 let time = format!("_time_{name}");
-                vec![column(name, Cells::Day(Vec::new())), column(time, Cells::Instant(Vec::new()))]
+                vec![column(name, ColumnBuffer::Day(Vec::new())), column(time, ColumnBuffer::Instant(Vec::new()))]
             }
         }
     }
 
     pub fn schema(&self) -> Result<Type, ParquetError> {
         let (physical, logical) = match self.cells {
-            Cells::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Cells::Int(_) => (Physical::INT64, None),
-            Cells::Number(_) => (Physical::DOUBLE, None),
-            Cells::Bool(_) => (Physical::BOOLEAN, None),
-            Cells::Day(_) => (Physical::INT32, Some(LogicalType::Date)),
-            Cells::Instant(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
+            ColumnBuffer::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            ColumnBuffer::Int(_) => (Physical::INT64, None),
+            ColumnBuffer::Number(_) => (Physical::DOUBLE, None),
+            ColumnBuffer::Bool(_) => (Physical::BOOLEAN, None),
+            ColumnBuffer::Day(_) => (Physical::INT32, Some(LogicalType::Date)),
+            ColumnBuffer::Instant(_) => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
         };
         Type::primitive_type_builder(&self.name, physical)
             .with_repetition(Repetition::OPTIONAL)
@@ -67,19 +67,19 @@ impl Column {
     }
 
     /// Appends a cell, and says how much memory it takes.
-    pub fn take(&mut self, cell: &Cell<'_>) -> usize {
+    pub fn push_cell(&mut self, cell: &OutputCell<'_>) -> usize {
         let mut bytes = CELL_BYTES;
         let is_there = match (&mut self.cells, cell) {
-            (Cells::Text(texts), Cell::Text(text)) => {
+            (ColumnBuffer::Text(texts), OutputCell::Text(text)) => {
                 bytes += text.len();
                 push(texts, Some(ByteArray::from(text.as_bytes().to_vec())))
             }
-            (Cells::Int(numbers), Cell::Int(number)) => push(numbers, Some(*number)),
-            (Cells::Number(numbers), Cell::Number(number)) => push(numbers, Some(*number)),
-            (Cells::Bool(values), Cell::Bool(is_so)) => push(values, Some(*is_so)),
-            (Cells::Day(days), Cell::Date(date)) => push(days, day(date)),
-            (Cells::Instant(instants), Cell::Date(date)) => push(instants, instant(date)),
-            (Cells::Instant(instants), Cell::Instant(at)) => push(instants, Some(at.timestamp_millis())),
+            (ColumnBuffer::Int(numbers), OutputCell::Int(number)) => push(numbers, Some(*number)),
+            (ColumnBuffer::Number(numbers), OutputCell::Number(number)) => push(numbers, Some(*number)),
+            (ColumnBuffer::Bool(values), OutputCell::Bool(is_so)) => push(values, Some(*is_so)),
+            (ColumnBuffer::Day(days), OutputCell::Date(date)) => push(days, day(date)),
+            (ColumnBuffer::Instant(instants), OutputCell::Date(date)) => push(instants, instant(date)),
+            (ColumnBuffer::Instant(instants), OutputCell::Instant(at)) => push(instants, Some(at.timestamp_millis())),
             _ => false,
         };
         self.present.push(i16::from(is_there));
@@ -90,15 +90,19 @@ impl Column {
     pub fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let present = Some(&self.present[..]);
         match &mut self.cells {
-            Cells::Text(texts) => to.typed::<ByteArrayType>().write_batch(texts, present, None).map(|_| texts.clear()),
-            Cells::Int(numbers) | Cells::Instant(numbers) => {
+            ColumnBuffer::Text(texts) => {
+                to.typed::<ByteArrayType>().write_batch(texts, present, None).map(|_| texts.clear())
+            }
+            ColumnBuffer::Int(numbers) | ColumnBuffer::Instant(numbers) => {
                 to.typed::<Int64Type>().write_batch(numbers, present, None).map(|_| numbers.clear())
             }
-            Cells::Number(numbers) => {
+            ColumnBuffer::Number(numbers) => {
                 to.typed::<DoubleType>().write_batch(numbers, present, None).map(|_| numbers.clear())
             }
-            Cells::Bool(values) => to.typed::<BoolType>().write_batch(values, present, None).map(|_| values.clear()),
-            Cells::Day(days) => to.typed::<Int32Type>().write_batch(days, present, None).map(|_| days.clear()),
+            ColumnBuffer::Bool(values) => {
+                to.typed::<BoolType>().write_batch(values, present, None).map(|_| values.clear())
+            }
+            ColumnBuffer::Day(days) => to.typed::<Int32Type>().write_batch(days, present, None).map(|_| days.clear()),
         }?;
         self.present.clear();
         Ok(())

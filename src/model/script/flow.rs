@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Step;
-use crate::model::unit::Span;
+use super::ScriptStep;
+use crate::model::unit::TimeSpan;
 
 /// Does its steps once for each item of a list, a file in the folder, or a variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ForEach {
+pub struct ForEachStep {
     /// The variable that holds the item. Of a CSV or JSONL file its columns are `${name.column}`.
     #[serde(rename = "as")]
     pub name: String,
@@ -26,18 +26,18 @@ pub struct ForEach {
     /// Go on with the next item when a page of this one cannot be had.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub go_on: bool,
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// Does `then` when the page is as said, `else` otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct If {
+pub struct IfStep {
     pub when: Condition,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub then: Vec<Step>,
+    pub then: Vec<ScriptStep>,
     #[serde(default, rename = "else", skip_serializing_if = "Vec::is_empty")]
-    pub otherwise: Vec<Step>,
+    pub otherwise: Vec<ScriptStep>,
 }
 
 /// What may be said of the current page or of a variable; all that is said must hold.
@@ -79,7 +79,7 @@ pub enum ExpectCause {
 /// Takes something out of the page, a header, the address or a variable, and into variables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Match {
+pub struct MatchStep {
     /// Elements of the page: their text, or their `attribute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css: Option<String>,
@@ -112,7 +112,7 @@ pub struct Match {
 /// Replaces what a regular expression finds in a variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Substitute {
+pub struct SubstituteStep {
     pub variable: String,
     pub regex: String,
     /// `$1` and `${name}` are the groups of the expression.
@@ -125,12 +125,12 @@ pub struct Substitute {
 /// Waits until the page shows something (browser engine).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct WaitFor {
+pub struct WaitForStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Absent: 10 s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Span>,
+    pub timeout: Option<TimeSpan>,
 }

@@ -53,7 +53,7 @@ const EVERY_STEP: &str = r##"
 #[test]
 fn a_script_with_every_step_reads_and_survives_json_and_toml() {
     let script: Script = toml::from_str(EVERY_STEP).expect("the example parses");
-    let verbs: Vec<&str> = script.every_step().into_iter().map(Step::verb).collect();
+    let verbs: Vec<&str> = script.every_step().into_iter().map(ScriptStep::verb).collect();
     assert_eq!(
         verbs.join(" "),
         "login submit follow set get post expect match substitute wait save paginate details click scroll wait_for \

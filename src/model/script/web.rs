@@ -8,7 +8,7 @@ use super::Condition;
 
 /// `get = "URL"`, or a table; `post` likewise. The URL may be relative to the current page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Ask {
+pub struct RequestStep {
     pub url: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ pub struct Ask {
 /// Fills and sends a form of the current page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Submit {
+pub struct SubmitStep {
     /// `"login"`, `"search"`, the form's name or id, or a CSS selector.
     pub form: String,
     /// What the person would type or choose; all other fields go as the page has them.
@@ -39,7 +39,7 @@ pub struct Submit {
 /// Logs in, unless the kept session still is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Login {
+pub struct LoginStep {
     /// The page with the form; absent: the current page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -65,7 +65,7 @@ pub struct Login {
 /// Follows a link of the current page: the first that fits all that is said. `click` says what it clicks in the same words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Follow {
+pub struct LinkSelector {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css: Option<String>,
     /// Part of the link's text, upper and lower case alike.
@@ -78,10 +78,10 @@ pub struct Follow {
 /// Extracts from the current page and from the ones that come after it. Nothing said: the next link is found by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Paginate {
+pub struct PaginateStep {
     /// How to find the next link, post-back or button.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Follow>,
+    pub next: Option<LinkSelector>,
     /// A parameter of the address that counts pages (`page`) or rows (`start`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
@@ -111,7 +111,7 @@ pub struct Paginate {
 /// Follows one link of each record gathered so far, and adds the columns of the page behind it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Details {
+pub struct DetailsStep {
     /// The column with the link; absent: the one whose addresses differ from row to row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
@@ -123,28 +123,28 @@ pub struct Details {
 /// Scrolls to the end of the page (browser engine).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Scroll {
+pub struct ScrollStep {
     pub times: u32,
 }
 
-impl Default for Scroll {
-    fn default() -> Scroll {
-        Scroll { times: 1 }
+impl Default for ScrollStep {
+    fn default() -> ScrollStep {
+        ScrollStep { times: 1 }
     }
 }
 
-impl Ask {
+impl RequestStep {
     /// Nothing but a URL.
-    pub fn url(url: impl Into<String>) -> Ask {
-        Ask { url: url.into(), ..Ask::default() }
+    pub fn url(url: impl Into<String>) -> RequestStep {
+        RequestStep { url: url.into(), ..RequestStep::default() }
     }
 }
 
-impl<'de> Deserialize<'de> for Ask {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ask, D::Error> {
+impl<'de> Deserialize<'de> for RequestStep {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<RequestStep, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Long {
+        struct RequestTable {
             url: String,
             #[serde(default)]
             query: BTreeMap<String, String>,
@@ -156,19 +156,25 @@ impl<'de> Deserialize<'de> for Ask {
         }
         struct ShortOrLong;
         impl<'de> serde::de::Visitor<'de> for ShortOrLong {
-            type Value = Ask;
+            type Value = RequestStep;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a URL, or a table with `url`")
             }
 
-            fn visit_str<E: serde::de::Error>(self, url: &str) -> Result<Ask, E> {
-                Ok(Ask::url(url))
+            fn visit_str<E: serde::de::Error>(self, url: &str) -> Result<RequestStep, E> {
+                Ok(RequestStep::url(url))
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Ask, A::Error> {
-                let long = Long::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                Ok(Ask { url: long.url, query: long.query, headers: long.headers, form: long.form, json: long.json })
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<RequestStep, A::Error> {
+                let long = RequestTable::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                Ok(RequestStep {
+                    url: long.url,
+                    query: long.query,
+                    headers: long.headers,
+                    form: long.form,
+                    json: long.json,
+                })
             }
         }
         deserializer.deserialize_any(ShortOrLong)

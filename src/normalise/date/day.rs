@@ -2,34 +2,34 @@
 
 use chrono::NaiveDate;
 
-use super::super::{Hints, Unread};
-use super::tokens::Tokens;
-use super::{When, names, nearest_year};
+use super::super::{Hints, ValueError};
+use super::tokens::DateTokens;
+use super::{PartialDate, names, nearest_year};
 
 /// Which of day and month comes first where a date is all digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum DateOrder {
     DayFirst,
     MonthFirst,
 }
 
 /// Two digits of a year are of 1970 to 2069.
-const CENTURY_TURNS: u32 = 70;
+const CENTURY_PIVOT: u32 = 70;
 
 /// Reads a day that begins at a token.
-type Reader = fn(&Tokens, usize, &Hints<'_>) -> Option<Reading>;
+type DayParser = fn(&DateTokens, usize, &Hints<'_>) -> Option<DateMatch>;
 /// A number and how many digits it has.
 type Digits = (u32, usize);
-type Seen = Result<(When, bool), Unread>;
+type DayResult = Result<(PartialDate, bool), ValueError>;
 
 /// The first day in the text, which is marked, and whether it can be nothing else.
-pub fn find(tokens: &mut Tokens, hints: &Hints<'_>) -> Seen {
-    let readers: [Reader; 4] = [ideographs, digits, by_name, month_of_year];
+pub fn find(tokens: &mut DateTokens, hints: &Hints<'_>) -> DayResult {
+    let readers: [DayParser; 4] = [ideographs, digits, by_name, month_of_year];
     for reader in readers {
         for at in 0..tokens.len() {
             if let Some(reading) = reader(tokens, at, hints) {
                 tokens.mark(reading.from, reading.to);
-                return reading.day.ok_or(Unread::NoSuchDay).map(|day| (day, reading.is_sure));
+                return reading.day.ok_or(ValueError::NoSuchDay).map(|day| (day, reading.is_sure));
             }
         }
     }
@@ -37,28 +37,28 @@ pub fn find(tokens: &mut Tokens, hints: &Hints<'_>) -> Seen {
 }
 
 /// What was read, from where to where; no day where there is no such one.
-struct Reading {
-    day: Option<When>,
+struct DateMatch {
+    day: Option<PartialDate>,
     is_sure: bool,
     from: usize,
     to: usize,
 }
 
-fn ymd(year: i32, month: u32, day: u32) -> Option<When> {
-    NaiveDate::from_ymd_opt(year, month, day).map(When::Day)
+fn full_date(year: i32, month: u32, day: u32) -> Option<PartialDate> {
+    NaiveDate::from_ymd_opt(year, month, day).map(PartialDate::Day)
 }
 
 fn full_year(value: u32, digits: usize) -> Option<i32> {
     let year = match digits {
         4 if (1000..=2200).contains(&value) => value,
-        2 => value + if value < CENTURY_TURNS { 2000 } else { 1900 },
+        2 => value + if value < CENTURY_PIVOT { 2000 } else { 1900 },
         _ => return None,
     };
     i32::try_from(year).ok()
 }
 
 /// 2024年4月3日, 4月3日, 令和6年4月3日, 2024년 4월 3일.
-fn ideographs(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
+fn ideographs(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch> {
     let unit = |at: usize, units: &[&str]| tokens.word(at).is_some_and(|word| units.contains(&word));
     let (value, digits) = tokens.number(at)?;
     let era = at.checked_sub(1).and_then(|at| tokens.word(at)).and_then(|word| match word {
@@ -77,22 +77,22 @@ fn ideographs(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> 
     let from = at - usize::from(era.is_some() && year.is_some());
     let month = tokens.number(month_at).filter(|_| unit(month_at + 1, &["月", "월"])).map(|(month, _)| month);
     let Some(month) = month else {
-        let day = Some(When::Year(year?));
-        return Some(Reading { day, is_sure: true, from, to: month_at });
+        let day = Some(PartialDate::Year(year?));
+        return Some(DateMatch { day, is_sure: true, from, to: month_at });
     };
     let day_at = month_at + 2;
     let day = tokens.number(day_at).filter(|_| unit(day_at + 1, &["日", "号", "일"])).map(|(day, _)| day);
     let (found, to) = match (year, day) {
-        (Some(year), Some(day)) => (ymd(year, month, day), day_at + 2),
-        (Some(year), None) => (Some(When::Month(year, month)).filter(|_| (1..=12).contains(&month)), day_at),
-        (None, Some(day)) => (nearest_year(month, day, hints).map(When::Day), day_at + 2),
+        (Some(year), Some(day)) => (full_date(year, month, day), day_at + 2),
+        (Some(year), None) => (Some(PartialDate::Month(year, month)).filter(|_| (1..=12).contains(&month)), day_at),
+        (None, Some(day)) => (nearest_year(month, day, hints).map(PartialDate::Day), day_at + 2),
         (None, None) => return None,
     };
-    Some(Reading { day: found, is_sure: true, from, to })
+    Some(DateMatch { day: found, is_sure: true, from, to })
 }
 
 /// Three numbers with the same sign between them; before a year of four digits a blank will do.
-fn triple(tokens: &Tokens, at: usize) -> Option<([Digits; 3], char, usize)> {
+fn triple(tokens: &DateTokens, at: usize) -> Option<([Digits; 3], char, usize)> {
     let first = tokens.number(at)?;
     let sign = tokens.sign(at + 1).filter(|sign| matches!(sign, '.' | '/' | '-' | '–'))?;
     let second = tokens.number(at + 2).filter(|(_, digits)| *digits <= 2)?;
@@ -106,33 +106,35 @@ fn triple(tokens: &Tokens, at: usize) -> Option<([Digits; 3], char, usize)> {
     (!part_of_more).then_some(([first, second, third], sign, end))
 }
 
-fn digits(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
+fn digits(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch> {
     if let Some(compact) = compact(tokens, at) {
         return Some(compact);
     }
-    let Some(([first, second, third], sign, to)) = triple(tokens, at) else { return short(tokens, at, hints) };
-    let found = |day: Option<When>| Some(Reading { day, is_sure: true, from: at, to });
+    let Some(([first, second, third], sign, to)) = triple(tokens, at) else {
+        return day_without_year(tokens, at, hints);
+    };
+    let found = |day: Option<PartialDate>| Some(DateMatch { day, is_sure: true, from: at, to });
     if first.1 == 4 {
         let (year, month, day) = (full_year(first.0, 4)?, second.0, third.0);
         return (third.1 <= 2)
             .then_some(())
             // 2024-13-04 is written by nobody but those who put the day first.
-            .and_then(|()| found(ymd(year, month, day).or_else(|| ymd(year, day, month))));
+            .and_then(|()| found(full_date(year, month, day).or_else(|| full_date(year, day, month))));
     }
     if first.1 > 2 {
         return None;
     }
     let year = full_year(third.0, third.1)?;
-    let order = if sign == '.' { Order::DayFirst } else { hints.order };
-    let (day_first, month_first) = (ymd(year, second.0, first.0), ymd(year, first.0, second.0));
+    let order = if sign == '.' { DateOrder::DayFirst } else { hints.order };
+    let (day_first, month_first) = (full_date(year, second.0, first.0), full_date(year, first.0, second.0));
     found(match order {
-        Order::DayFirst => day_first.or(month_first),
-        Order::MonthFirst => month_first.or(day_first),
+        DateOrder::DayFirst => day_first.or(month_first),
+        DateOrder::MonthFirst => month_first.or(day_first),
     })
 }
 
 /// 3.4., 4/28, and 04-25 before a time: a day without its year.
-fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
+fn day_without_year(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch> {
     let (first, first_digits) = tokens.number(at)?;
     let sign = tokens.sign(at + 1)?;
     let (second, second_digits) = tokens.number(at + 2)?;
@@ -141,7 +143,7 @@ fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     }
     let is_dotted = sign == '.' && tokens.sign(at + 3) == Some('.') && tokens.number(at + 4).is_none();
     let (order, is_sure, to) = match sign {
-        '.' if is_dotted => (Order::DayFirst, true, at + 4),
+        '.' if is_dotted => (DateOrder::DayFirst, true, at + 4),
         '/' if tokens.sign(at + 3) != Some('/') => (hints.order, false, at + 3),
         // 04-25 16:35
         '-' if tokens.is_used(at + 3) && first_digits + second_digits == 4 => (hints.order, true, at + 3),
@@ -149,22 +151,22 @@ fn short(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
     };
     let (day_first, month_first) = (nearest_year(second, first, hints), nearest_year(first, second, hints));
     let day = match order {
-        Order::DayFirst => day_first.or(month_first),
-        Order::MonthFirst => month_first.or(day_first),
+        DateOrder::DayFirst => day_first.or(month_first),
+        DateOrder::MonthFirst => month_first.or(day_first),
     };
-    day.map(|day| Reading { day: Some(When::Day(day)), is_sure, from: at, to })
+    day.map(|day| DateMatch { day: Some(PartialDate::Day(day)), is_sure, from: at, to })
 }
 
 /// 20240403
-fn compact(tokens: &Tokens, at: usize) -> Option<Reading> {
+fn compact(tokens: &DateTokens, at: usize) -> Option<DateMatch> {
     let (value, _) = tokens.number(at).filter(|(_, digits)| *digits == 8)?;
     let year = i32::try_from(value / 10_000).ok().filter(|year| (1900..2100).contains(year))?;
-    let day = ymd(year, value / 100 % 100, value % 100)?;
-    Some(Reading { day: Some(day), is_sure: false, from: at, to: at + 1 })
+    let day = full_date(year, value / 100 % 100, value % 100)?;
+    Some(DateMatch { day: Some(day), is_sure: false, from: at, to: at + 1 })
 }
 
 /// Small words and signs between the parts of a date.
-fn skip(tokens: &Tokens, mut at: usize) -> usize {
+fn skip_fillers(tokens: &DateTokens, mut at: usize) -> usize {
     const SMALL: &[&str] = &["de", "del", "of", "st", "nd", "rd", "th", "er", "ª", "º", "m", "d", "the"];
     for _ in 0..3 {
         let is_small = tokens.word(at).is_some_and(|word| SMALL.contains(&word));
@@ -176,7 +178,7 @@ fn skip(tokens: &Tokens, mut at: usize) -> usize {
 }
 
 /// Where the year stands: the time may be before it, Jul 26 05:22:56 2000.
-fn past_the_time(tokens: &Tokens, mut at: usize) -> usize {
+fn past_the_time(tokens: &DateTokens, mut at: usize) -> usize {
     while tokens.is_used(at) {
         at += 1;
     }
@@ -184,45 +186,47 @@ fn past_the_time(tokens: &Tokens, mut at: usize) -> usize {
 }
 
 /// The number before, past small words and signs: which token it is.
-fn number_before(tokens: &Tokens, at: usize) -> Option<usize> {
+fn number_before(tokens: &DateTokens, at: usize) -> Option<usize> {
     (1..=3)
         .map_while(|back| at.checked_sub(back))
         .find(|&it| tokens.number(it).is_some())
-        .filter(|&it| skip(tokens, it + 1) == at)
+        .filter(|&it| skip_fillers(tokens, it + 1) == at)
 }
 
 /// 3. April 2024, April 3rd, 2024, 03-Apr-24, 2024. április 3., Apr 2024.
-fn by_name(tokens: &Tokens, at: usize, hints: &Hints<'_>) -> Option<Reading> {
+fn by_name(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch> {
     let month = names::month(tokens.word(at)?, hints.language.as_deref())?;
     let before = number_before(tokens, at).and_then(|it| Some((it, tokens.number(it)?)));
-    let behind_at = skip(tokens, at + 1);
+    let behind_at = skip_fillers(tokens, at + 1);
     let behind = tokens.number(behind_at);
     let year_of = |number: Option<(u32, usize)>| number.and_then(|(value, digits)| full_year(value, digits));
-    let reading = |day: Option<When>, from: usize, to: usize| Some(Reading { day, is_sure: true, from, to });
+    let reading = |day: Option<PartialDate>, from: usize, to: usize| Some(DateMatch { day, is_sure: true, from, to });
     match (before, behind) {
         // 2024. április 3.
         (Some((from, year @ (_, 4))), Some((day, 1 | 2))) => {
-            reading(ymd(year_of(Some(year))?, month, day), from, behind_at + 1)
+            reading(full_date(year_of(Some(year))?, month, day), from, behind_at + 1)
         }
         (Some((from, (day, 1 | 2))), number) => match year_of(number) {
-            Some(year) => reading(ymd(year, month, day), from, behind_at + 1),
-            None => reading(nearest_year(month, day, hints).map(When::Day), from, at + 1),
+            Some(year) => reading(full_date(year, month, day), from, behind_at + 1),
+            None => reading(nearest_year(month, day, hints).map(PartialDate::Day), from, at + 1),
         },
         (None, Some((day, 1 | 2))) => {
-            let year_at = past_the_time(tokens, skip(tokens, behind_at + 1));
+            let year_at = past_the_time(tokens, skip_fillers(tokens, behind_at + 1));
             match year_of(tokens.number(year_at).filter(|(_, digits)| *digits == 4)) {
-                Some(year) => reading(ymd(year, month, day), at, year_at + 1),
-                None => reading(nearest_year(month, day, hints).map(When::Day), at, behind_at + 1),
+                Some(year) => reading(full_date(year, month, day), at, year_at + 1),
+                None => reading(nearest_year(month, day, hints).map(PartialDate::Day), at, behind_at + 1),
             }
         }
-        (None, year @ Some((_, 4))) => reading(Some(When::Month(year_of(year)?, month)), at, behind_at + 1),
-        (Some((from, year @ (_, 4))), None) => reading(Some(When::Month(year_of(Some(year))?, month)), from, at + 1),
+        (None, year @ Some((_, 4))) => reading(Some(PartialDate::Month(year_of(year)?, month)), at, behind_at + 1),
+        (Some((from, year @ (_, 4))), None) => {
+            reading(Some(PartialDate::Month(year_of(Some(year))?, month)), from, at + 1)
+        }
         _ => None,
     }
 }
 
 /// 03.2021, 4/2024, 2024-04.
-fn month_of_year(tokens: &Tokens, at: usize, _: &Hints<'_>) -> Option<Reading> {
+fn month_of_year(tokens: &DateTokens, at: usize, _: &Hints<'_>) -> Option<DateMatch> {
     let (first, second) = (tokens.number(at)?, tokens.number(at + 2)?);
     let is_apart = |at: usize| !matches!(tokens.sign(at), Some('.' | '/' | '-'));
     let sign = tokens.sign(at + 1).filter(|sign| matches!(sign, '.' | '/' | '-'))?;
@@ -235,26 +239,26 @@ fn month_of_year(tokens: &Tokens, at: usize, _: &Hints<'_>) -> Option<Reading> {
         _ => return None,
     };
     let year = full_year(year.0, 4).filter(|year| (1900..2100).contains(year) && (1..=12).contains(&month))?;
-    Some(Reading { day: Some(When::Month(year, month)), is_sure: true, from: at, to: at + 3 })
+    Some(DateMatch { day: Some(PartialDate::Month(year, month)), is_sure: true, from: at, to: at + 3 })
 }
 
 /// 2009 is a year where a person says that it is a date; by itself it is a number.
-fn year_alone(tokens: &mut Tokens) -> Seen {
+fn year_alone(tokens: &mut DateTokens) -> DayResult {
     let mut numbers = (0..tokens.len()).filter(|&at| tokens.number(at).is_some());
-    let (Some(at), None) = (numbers.next(), numbers.next()) else { return Err(Unread::NoDate) };
+    let (Some(at), None) = (numbers.next(), numbers.next()) else { return Err(ValueError::NoDate) };
     let year =
         tokens.number(at).filter(|(_, digits)| *digits == 4).and_then(|(value, digits)| full_year(value, digits));
     tokens.mark(at, at + 1);
-    year.map(|year| (When::Year(year), false)).ok_or(Unread::NoDate)
+    year.map(|year| (PartialDate::Year(year), false)).ok_or(ValueError::NoDate)
 }
 
 /// What a date all in digits can only be.
-pub fn order_of(tokens: &Tokens) -> Option<Order> {
+pub fn order_of(tokens: &DateTokens) -> Option<DateOrder> {
     let ([first, second, _], sign, _) = (0..tokens.len()).find_map(|at| triple(tokens, at))?;
     let are_open = sign != '.' && first.1 <= 2 && (1..=31).contains(&first.0) && (1..=31).contains(&second.0);
     match (first.0 > 12, second.0 > 12) {
-        (true, false) if are_open => Some(Order::DayFirst),
-        (false, true) if are_open => Some(Order::MonthFirst),
+        (true, false) if are_open => Some(DateOrder::DayFirst),
+        (false, true) if are_open => Some(DateOrder::MonthFirst),
         _ => None,
     }
 }

@@ -1,57 +1,59 @@
 //! Days and times: all in digits, with names of months, in ideographs, and relative to when the page was fetched.
 
+mod time_of_day;
 mod tokens;
 mod names;
-mod clock;
 mod day;
 mod relative;
 
 use chrono::{Datelike, NaiveDate, NaiveTime, Offset, TimeZone, Utc};
 
-use super::{Found, Hints, Unread, plain};
+use super::{Hints, ParsedValue, ValueError, plain};
 use crate::model::Value;
 
-pub use day::Order;
-use tokens::Tokens;
+pub use day::DateOrder;
+use tokens::DateTokens;
 
 /// How exactly a text names a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum PartialDate {
     Year(i32),
     Month(i32, u32),
     Day(NaiveDate),
 }
 
-pub fn date(text: &str, hints: &Hints<'_>) -> Result<Found, Unread> {
-    let mut tokens = Tokens::of(text);
+pub fn date(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+    let mut tokens = DateTokens::of(text);
     if let Some(moment) = relative::moment(&mut tokens, text, hints) {
-        return Ok(Found { is_whole: tokens.is_used_up(), value: Value::Date(moment) });
+        return Ok(ParsedValue { is_whole: tokens.is_used_up(), value: Value::Date(moment) });
     }
-    let clock = clock::find(&mut tokens);
+    let clock = time_of_day::find(&mut tokens);
     let found = relative::day(&mut tokens, hints).map_or_else(|| day::find(&mut tokens, hints), |day| Ok((day, true)));
     let (day, mut is_sure) = match (found, &clock) {
         (Ok(found), _) => found,
         // A time alone is of the day on which the page was fetched.
-        (Err(Unread::NoDate), Some(_)) => (When::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false),
+        (Err(ValueError::NoDate), Some(_)) => {
+            (PartialDate::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false)
+        }
         (Err(why), _) => return Err(why),
     };
     is_sure &= tokens.is_used_up();
     let value = match (day, clock) {
-        (When::Day(day), Some(clock)) => clock.on(day, hints),
-        (When::Day(day), None) => day.format("%Y-%m-%d").to_string(),
-        (When::Month(year, month), _) => format!("{year:04}-{month:02}"),
-        (When::Year(year), _) => format!("{year:04}"),
+        (PartialDate::Day(day), Some(clock)) => clock.on(day, hints),
+        (PartialDate::Day(day), None) => day.format("%Y-%m-%d").to_string(),
+        (PartialDate::Month(year, month), _) => format!("{year:04}-{month:02}"),
+        (PartialDate::Year(year), _) => format!("{year:04}"),
     };
-    Ok(Found { value: Value::Date(value), is_whole: is_sure })
+    Ok(ParsedValue { value: Value::Date(value), is_whole: is_sure })
 }
 
 /// The order of day and month that a date all in digits can only have; none where both are possible, or it is no such date.
-pub fn order_of(text: &str) -> Option<Order> {
-    day::order_of(&Tokens::of(&plain::text(text.trim())))
+pub fn order_of(text: &str) -> Option<DateOrder> {
+    day::order_of(&DateTokens::of(&plain::text(text.trim())))
 }
 
 /// A local time as ISO 8601, with its distance from UTC. An hour that the clocks skip is the one after.
-fn written(day: NaiveDate, time: NaiveTime, offset: Option<i32>, hints: &Hints<'_>) -> String {
+fn local_time_text(day: NaiveDate, time: NaiveTime, offset: Option<i32>, hints: &Hints<'_>) -> String {
     let local = day.and_time(time);
     if let Some(offset) = offset.and_then(chrono::FixedOffset::east_opt) {
         return format!("{}{}", local.format("%Y-%m-%dT%H:%M:%S"), offset_text(offset.local_minus_utc()));
@@ -69,7 +71,7 @@ fn offset_text(seconds: i32) -> String {
 /// A moment in the zone of the task.
 fn moment_text(moment: chrono::DateTime<Utc>, hints: &Hints<'_>) -> String {
     let local = moment.with_timezone(&hints.zone);
-    written(local.date_naive(), local.time(), Some(local.offset().fix().local_minus_utc()), hints)
+    local_time_text(local.date_naive(), local.time(), Some(local.offset().fix().local_minus_utc()), hints)
 }
 
 /// The year of a day that names none: the one that brings it nearest to when the page was fetched.

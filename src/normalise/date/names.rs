@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use pure_rust_locales as locales;
 
 /// Names of one language.
-struct Names {
+struct MonthNames {
     language: &'static str,
     months: HashMap<String, u32>,
 }
@@ -26,11 +26,11 @@ macro_rules! names_of {
     };
 }
 
-type Table = (&'static str, [Option<&'static [&'static str]>; 4], [&'static [&'static str]; 2]);
+type LocaleTable = (&'static str, [Option<&'static [&'static str]>; 4], [&'static [&'static str]; 2]);
 
 /// In the order in which they are asked where the page's language says nothing: listopad is November in Polish and Czech, and
 /// October in Croatian.
-const TABLES: &[Table] = names_of! {
+const TABLES: &[LocaleTable] = names_of! {
     "en" => en_GB, "de" => de_DE, "fr" => fr_FR, "es" => es_ES, "it" => it_IT, "pt" => pt_PT, "nl" => nl_NL, "pl" => pl_PL,
     "cs" => cs_CZ, "sv" => sv_SE, "da" => da_DK, "nb" => nb_NO, "fi" => fi_FI, "ru" => ru_RU, "uk" => uk_UA, "el" => el_GR,
     "hu" => hu_HU, "ro" => ro_RO, "sk" => sk_SK, "sl" => sl_SI, "hr" => hr_HR, "bg" => bg_BG, "tr" => tr_TR, "et" => et_EE,
@@ -38,7 +38,7 @@ const TABLES: &[Table] = names_of! {
 };
 
 /// Spellings that the tables lack.
-const MORE: &[(&str, u32)] = &[
+const EXTRA_SPELLINGS: &[(&str, u32)] = &[
     ("sept", 9),
     ("jän", 1),
     ("jänner", 1),
@@ -79,13 +79,13 @@ const MORE: &[(&str, u32)] = &[
     ("grudzień", 12),
 ];
 
-static NAMES: LazyLock<Vec<Names>> = LazyLock::new(|| {
-    TABLES.iter().map(|(language, months, _)| Names { language, months: months_of(months) }).collect()
+static NAMES: LazyLock<Vec<MonthNames>> = LazyLock::new(|| {
+    TABLES.iter().map(|(language, months, _)| MonthNames { language, months: months_of(months) }).collect()
 });
 
 static DAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let names = TABLES.iter().flat_map(|(_, _, days)| days.iter().copied().flatten());
-    let mut days: Vec<String> = names.map(|name| tidy(name)).filter(|it| it.chars().count() >= 2).collect();
+    let mut days: Vec<String> = names.map(|name| lowercase_name(name)).filter(|it| it.chars().count() >= 2).collect();
     days.extend(["tues", "weds", "thur", "thurs", "di", "mi"].map(str::to_owned));
     days.sort_unstable();
     days.dedup();
@@ -93,7 +93,7 @@ static DAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 /// Words around a date that say nothing else.
-const AROUND: &[&str] = &[
+const FILLER_WORDS: &[&str] = &[
     "a", "alle", "am", "an", "and", "at", "kell", "d", "dal", "date", "de", "del", "den", "der", "di", "do", "dia",
     "die", "du", "e", "el", "em", "en", "er", "for", "fra", "from", "för", "g", "h", "i", "il", "in", "kl", "klo",
     "la", "le", "los", "m", "nd", "o", "od", "of", "on", "ore", "os", "på", "r", "rd", "s", "st", "t", "te", "th",
@@ -108,7 +108,7 @@ pub fn month(word: &str, language: Option<&str>) -> Option<u32> {
     }
     let own = NAMES.iter().find(|names| Some(names.language) == language).and_then(|names| names.months.get(word));
     let known = || NAMES.iter().find_map(|names| names.months.get(word)).copied();
-    let more = || MORE.iter().find(|(name, _)| *name == word).map(|(_, month)| *month);
+    let more = || EXTRA_SPELLINGS.iter().find(|(name, _)| *name == word).map(|(_, month)| *month);
     own.copied().or_else(known).or_else(more).or_else(|| shortened(word))
 }
 
@@ -132,8 +132,8 @@ fn shortened(word: &str) -> Option<u32> {
 }
 
 /// Is it a day of the week, or a word that only goes with a date?
-pub fn is_around(word: &str) -> bool {
-    AROUND.contains(&word) || is_day(word)
+pub fn is_filler(word: &str) -> bool {
+    FILLER_WORDS.contains(&word) || is_day(word)
 }
 
 fn is_day(word: &str) -> bool {
@@ -144,9 +144,9 @@ fn months_of(tables: &[Option<&'static [&'static str]>]) -> HashMap<String, u32>
     let mut months = HashMap::new();
     for table in tables.iter().flatten() {
         for (name, month) in table.iter().zip(1..) {
-            let name = tidy(name);
+            let name = lowercase_name(name);
             if name.chars().count() >= 3 && !name.starts_with(|c: char| c.is_ascii_digit()) {
-                months.entry(folded(&name)).or_insert(month);
+                months.entry(without_accents(&name)).or_insert(month);
                 months.entry(name).or_insert(month);
             }
         }
@@ -154,12 +154,12 @@ fn months_of(tables: &[Option<&'static [&'static str]>]) -> HashMap<String, u32>
     months
 }
 
-fn tidy(name: &str) -> String {
+fn lowercase_name(name: &str) -> String {
     name.trim().trim_end_matches('.').to_lowercase()
 }
 
 /// Without accents, as many pages write it.
-fn folded(name: &str) -> String {
+fn without_accents(name: &str) -> String {
     name.chars()
         .map(|c| match c {
             'á' | 'à' | 'â' | 'ä' | 'ã' => 'a',

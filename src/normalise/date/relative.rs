@@ -5,12 +5,12 @@ mod words;
 use chrono::{Days, Duration, Months};
 
 use super::super::Hints;
-use super::tokens::{Token, Tokens};
-use super::{When, moment_text};
-use words::{AGO, DAYS, NOW, ONE, Unit, unit};
+use super::tokens::{DateToken, DateTokens};
+use super::{PartialDate, moment_text};
+use words::{AGO, DAYS, NOW, ONE, TimeUnit, unit};
 
 /// A day by its word, which is marked.
-pub fn day(tokens: &mut Tokens, hints: &Hints<'_>) -> Option<When> {
+pub fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
     let find = |at: usize| {
         let word = tokens.word(at)?;
         // i dag, i går
@@ -26,18 +26,18 @@ pub fn day(tokens: &mut Tokens, hints: &Hints<'_>) -> Option<When> {
     let to = if tokens.word(to + 1) == Some("hui") { to + 2 } else { to };
     tokens.mark(from, to);
     let today = hints.fetched_at.with_timezone(&hints.zone).date_naive();
-    today.checked_add_signed(Duration::days(distance)).map(When::Day)
+    today.checked_add_signed(Duration::days(distance)).map(PartialDate::Day)
 }
 
 /// A moment so long ago, as ISO 8601: to the second for hours and less, else a day.
-pub fn moment(tokens: &mut Tokens, text: &str, hints: &Hints<'_>) -> Option<String> {
+pub fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<String> {
     let lower = text.to_lowercase();
     if NOW.iter().any(|now| lower.contains(now)) {
         tokens.mark(0, tokens.len());
         return Some(moment_text(hints.fetched_at, hints));
     }
-    let is_ago = |token: &Token| match token {
-        Token::Word(word) => AGO.contains(&word.as_str()) || word.ends_with('前') || word.ends_with('전'),
+    let is_ago = |token: &DateToken| match token {
+        DateToken::Word(word) => AGO.contains(&word.as_str()) || word.ends_with('前') || word.ends_with('전'),
         _ => false,
     };
     let is_french = lower.contains("il y a ");
@@ -56,28 +56,28 @@ pub fn moment(tokens: &mut Tokens, text: &str, hints: &Hints<'_>) -> Option<Stri
     let now = hints.fetched_at;
     let today = now.with_timezone(&hints.zone).date_naive();
     let day = match unit {
-        Unit::Second | Unit::Minute | Unit::Hour => {
+        TimeUnit::Second | TimeUnit::Minute | TimeUnit::Hour => {
             let seconds = match unit {
-                Unit::Hour => 3600,
-                Unit::Minute => 60,
+                TimeUnit::Hour => 3600,
+                TimeUnit::Minute => 60,
                 _ => 1,
             };
             let past = now.checked_sub_signed(Duration::try_seconds(i64::from(count) * seconds)?)?;
             return Some(moment_text(past, hints));
         }
-        Unit::Day => today.checked_sub_days(Days::new(u64::from(count))),
-        Unit::Week => today.checked_sub_days(Days::new(u64::from(count) * 7)),
-        Unit::Month => today.checked_sub_months(Months::new(count)),
-        Unit::Year => today.checked_sub_months(Months::new(count.checked_mul(12)?)),
+        TimeUnit::Day => today.checked_sub_days(Days::new(u64::from(count))),
+        TimeUnit::Week => today.checked_sub_days(Days::new(u64::from(count) * 7)),
+        TimeUnit::Month => today.checked_sub_months(Months::new(count)),
+        TimeUnit::Year => today.checked_sub_months(Months::new(count.checked_mul(12)?)),
     };
     day.map(|day| day.format("%Y-%m-%d").to_string())
 }
 
 /// A count and its unit, with where they stand: 3 hours, 30+ days, a day.
-fn span_at(tokens: &Tokens, at: usize) -> Option<(usize, usize, Unit, u32)> {
+fn span_at(tokens: &DateTokens, at: usize) -> Option<(usize, usize, TimeUnit, u32)> {
     let count = match tokens.list.get(at)? {
-        Token::Number { value, digits } if *digits <= 4 => *value,
-        Token::Word(word) if ONE.contains(&word.as_str()) => 1,
+        DateToken::Number { value, digits } if *digits <= 4 => *value,
+        DateToken::Word(word) if ONE.contains(&word.as_str()) => 1,
         _ => return None,
     };
     let unit_at = at + 1 + usize::from(tokens.sign(at + 1) == Some('+'));

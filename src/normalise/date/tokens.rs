@@ -6,7 +6,7 @@ const MAX_TOKENS: usize = 60;
 const MAX_DIGITS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum DateToken {
     Number {
         value: u32,
         digits: usize,
@@ -17,16 +17,16 @@ pub enum Token {
 }
 
 #[derive(Debug)]
-pub struct Tokens {
-    pub list: Vec<Token>,
+pub struct DateTokens {
+    pub list: Vec<DateToken>,
     used: Vec<bool>,
     /// There is more than was looked at.
     is_cut: bool,
 }
 
-impl Tokens {
+impl DateTokens {
     /// Of a plain text.
-    pub fn of(text: &str) -> Tokens {
+    pub fn of(text: &str) -> DateTokens {
         let mut list = Vec::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next().filter(|_| list.len() < MAX_TOKENS) {
@@ -34,16 +34,16 @@ impl Tokens {
             let (piece, behind) = rest.split_at(end);
             if first.is_ascii_digit() {
                 let value = if piece.len() <= MAX_DIGITS { piece.parse().unwrap_or(u32::MAX) } else { u32::MAX };
-                list.push(Token::Number { value, digits: piece.len() });
+                list.push(DateToken::Number { value, digits: piece.len() });
             } else if first.is_alphabetic() {
-                list.push(Token::Word(piece.to_lowercase()));
+                list.push(DateToken::Word(piece.to_lowercase()));
             } else if !first.is_whitespace() {
-                list.push(Token::Sign(first));
+                list.push(DateToken::Sign(first));
             }
             rest = behind;
         }
         let used = vec![false; list.len()];
-        Tokens { list, used, is_cut: !rest.trim().is_empty() }
+        DateTokens { list, used, is_cut: !rest.trim().is_empty() }
     }
 
     pub fn len(&self) -> usize {
@@ -53,21 +53,21 @@ impl Tokens {
     /// A number that is not understood yet.
     pub fn number(&self, at: usize) -> Option<(u32, usize)> {
         match self.free(at)? {
-            Token::Number { value, digits } => Some((*value, *digits)),
+            DateToken::Number { value, digits } => Some((*value, *digits)),
             _ => None,
         }
     }
 
     pub fn word(&self, at: usize) -> Option<&str> {
         match self.free(at)? {
-            Token::Word(word) => Some(word),
+            DateToken::Word(word) => Some(word),
             _ => None,
         }
     }
 
     pub fn sign(&self, at: usize) -> Option<char> {
         match self.free(at)? {
-            Token::Sign(sign) => Some(*sign),
+            DateToken::Sign(sign) => Some(*sign),
             _ => None,
         }
     }
@@ -81,9 +81,9 @@ impl Tokens {
         let left = self.list.iter().zip(&self.used).filter(|(_, is_used)| !**is_used);
         !self.is_cut
             && left.into_iter().all(|(token, _)| match token {
-                Token::Sign(_) => true,
-                Token::Word(word) => super::names::is_around(word),
-                Token::Number { .. } => false,
+                DateToken::Sign(_) => true,
+                DateToken::Word(word) => super::names::is_filler(word),
+                DateToken::Number { .. } => false,
             })
     }
 
@@ -91,7 +91,7 @@ impl Tokens {
         self.used.get(at).copied().unwrap_or(false)
     }
 
-    fn free(&self, at: usize) -> Option<&Token> {
+    fn free(&self, at: usize) -> Option<&DateToken> {
         self.list.get(at).filter(|_| !self.used[at])
     }
 }

@@ -1,7 +1,7 @@
 //! What stands behind the digits and makes another number of them: ½, 35K, 2,3 Millionen.
 
 /// ½ and its like.
-pub fn vulgar(c: char) -> Option<&'static str> {
+pub fn fraction_decimals(c: char) -> Option<&'static str> {
     Some(match c {
         '½' => ".5",
         '¼' => ".25",

@@ -8,25 +8,25 @@ use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, ExpandedName, LocalName, QualName, local_name, ns};
 
-use super::super::tree::{Contents, Cut, MAX_ATTRIBUTES, Node, NodeKind, Places, Tree};
-use super::names::Names;
+use super::super::tree::{ContentArena, ContentRange, MAX_ATTRIBUTES, Node, NodeKind, ParseLimit, Tree};
+use super::name_arena::NameArena;
 
 const NONE: u32 = u32::MAX;
 
-struct Draft<'n> {
+struct SinkNode<'n> {
     parent: u32,
     first: u32,
     last: u32,
     before: u32,
     after: u32,
     depth: u32,
-    kind: DraftKind<'n>,
+    kind: SinkNodeKind<'n>,
 }
 
-enum DraftKind<'n> {
+enum SinkNodeKind<'n> {
     /// The document, template contents, comments and processing instructions: nothing that is kept but the first.
     Other,
-    Element(&'n QualName, Places),
+    Element(&'n QualName, ContentRange),
     Text(StrTendril),
 }
 
@@ -38,35 +38,35 @@ pub(in super::super) struct Handle<'n> {
 }
 
 pub(super) struct Sink<'n> {
-    nodes: RefCell<Vec<Draft<'n>>>,
-    names: &'n Names,
-    known: RefCell<HashMap<QualName, &'n QualName>>,
-    contents: RefCell<Contents>,
+    nodes: RefCell<Vec<SinkNode<'n>>>,
+    names: &'n NameArena,
+    interned: RefCell<HashMap<QualName, &'n QualName>>,
+    contents: RefCell<ContentArena>,
     /// The attributes of the tag that is being built, which the builder is not told of, and its name.
-    untold: Cell<Option<(LocalName, Places)>>,
+    pending_attributes: Cell<Option<(LocalName, ContentRange)>>,
     /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
     pub depth: Cell<u32>,
-    pub cut: Cell<Option<Cut>>,
+    pub limit: Cell<Option<ParseLimit>>,
 }
 
-impl<'n> Draft<'n> {
-    fn new(kind: DraftKind<'n>) -> Draft<'n> {
-        Draft { parent: NONE, first: NONE, last: NONE, before: NONE, after: NONE, depth: 0, kind }
+impl<'n> SinkNode<'n> {
+    fn new(kind: SinkNodeKind<'n>) -> SinkNode<'n> {
+        SinkNode { parent: NONE, first: NONE, last: NONE, before: NONE, after: NONE, depth: 0, kind }
     }
 }
 
 impl<'n> Sink<'n> {
-    pub fn new(names: &'n Names, page_bytes: usize) -> Sink<'n> {
-        let mut nodes = Vec::with_capacity(page_bytes / BYTES_A_NODE + 8);
-        nodes.push(Draft::new(DraftKind::Other));
+    pub fn new(names: &'n NameArena, page_bytes: usize) -> Sink<'n> {
+        let mut nodes = Vec::with_capacity(page_bytes / BYTES_PER_NODE + 8);
+        nodes.push(SinkNode::new(SinkNodeKind::Other));
         Sink {
             nodes: RefCell::new(nodes),
             names,
-            known: RefCell::default(),
-            contents: RefCell::new(Contents::with_room(page_bytes)),
-            untold: Cell::new(None),
+            interned: RefCell::default(),
+            contents: RefCell::new(ContentArena::with_capacity(page_bytes)),
+            pending_attributes: Cell::new(None),
             depth: Cell::new(0),
-            cut: Cell::new(None),
+            limit: Cell::new(None),
         }
     }
 
@@ -75,13 +75,13 @@ impl<'n> Sink<'n> {
     }
 
     /// Keeps the attributes of a tag. What the builder makes of the tag can be told by their places alone.
-    pub fn keep<'a>(&self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> Places {
+    pub fn store_attributes<'a>(&self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> ContentRange {
         self.contents.borrow_mut().add_attributes(attributes)
     }
 
     /// The next element with this name has these attributes, though the builder will say that it has none.
-    pub fn expect(&self, untold: Option<(LocalName, Places)>) {
-        self.untold.set(untold);
+    pub fn expect_attributes(&self, untold: Option<(LocalName, ContentRange)>) {
+        self.pending_attributes.set(untold);
     }
 
     /// The page, in document order.
@@ -91,42 +91,42 @@ impl<'n> Sink<'n> {
 
     /// The name as all elements with it hold it.
     fn shared(&self, name: QualName) -> &'n QualName {
-        let mut known = self.known.borrow_mut();
+        let mut known = self.interned.borrow_mut();
         if let Some(known) = known.get(&name) {
             return known;
         }
-        let made = self.names.keep(name.clone());
+        let made = self.names.intern(name.clone());
         known.insert(name, made);
         made
     }
 
-    fn attributes_of(&self, name: &QualName, told: &[Attribute]) -> Places {
+    fn attributes_of(&self, name: &QualName, told: &[Attribute]) -> ContentRange {
         if let [only] = told
-            && let Some(places) = places_in(only)
+            && let Some(places) = decode_placeholder(only)
         {
             return places;
         }
         if !told.is_empty() {
-            return self.keep(told.iter().map(|it| (it.name.local.clone(), &*it.value)));
+            return self.store_attributes(told.iter().map(|it| (it.name.local.clone(), &*it.value)));
         }
-        match self.untold.take() {
+        match self.pending_attributes.take() {
             Some((tag, places)) if tag == name.local && name.ns == ns!(html) => places,
             other => {
-                self.untold.set(other);
-                Places::NONE
+                self.pending_attributes.set(other);
+                ContentRange::NONE
             }
         }
     }
 
-    fn create(&self, kind: DraftKind<'n>) -> u32 {
+    fn create(&self, kind: SinkNodeKind<'n>) -> u32 {
         let mut nodes = self.nodes.borrow_mut();
-        nodes.push(Draft::new(kind));
+        nodes.push(SinkNode::new(kind));
         u32::try_from(nodes.len() - 1).expect("the node cap is far below u32::MAX")
     }
 
     fn detach(&self, id: u32) {
         let mut nodes = self.nodes.borrow_mut();
-        let Draft { parent, before, after, .. } = nodes[id as usize];
+        let SinkNode { parent, before, after, .. } = nodes[id as usize];
         if before != NONE {
             nodes[before as usize].after = after;
         }
@@ -157,11 +157,11 @@ impl<'n> Sink<'n> {
         let before = if sibling == NONE { nodes[parent as usize].last } else { nodes[sibling as usize].before };
         let id = match child {
             NodeOrText::AppendText(text) => {
-                if let Some(Draft { kind: DraftKind::Text(there), .. }) = nodes.get_mut(before as usize) {
+                if let Some(SinkNode { kind: SinkNodeKind::Text(there), .. }) = nodes.get_mut(before as usize) {
                     there.push_tendril(&text);
                     return;
                 }
-                nodes.push(Draft::new(DraftKind::Text(text)));
+                nodes.push(SinkNode::new(SinkNodeKind::Text(text)));
                 u32::try_from(nodes.len() - 1).expect("the node cap is far below u32::MAX")
             }
             NodeOrText::AppendNode(handle) => handle.id,
@@ -169,7 +169,7 @@ impl<'n> Sink<'n> {
         let depth = nodes[parent as usize].depth + 1;
         let node = &mut nodes[id as usize];
         (node.parent, node.before, node.after, node.depth) = (parent, before, sibling, depth);
-        let is_element = matches!(node.kind, DraftKind::Element(..));
+        let is_element = matches!(node.kind, SinkNodeKind::Element(..));
         if before != NONE {
             nodes[before as usize].after = id;
         } else {
@@ -185,13 +185,13 @@ impl<'n> Sink<'n> {
 }
 
 /// Pages of the corpus have a node in 20 to 60 bytes.
-const BYTES_A_NODE: usize = 32;
+const BYTES_PER_NODE: usize = 32;
 
 /// One attribute that stands for all of a tag's: no tag can have one without a name.
-pub(super) fn standing_for(places: Places) -> Attribute {
+pub(super) fn placeholder_attribute(places: ContentRange) -> Attribute {
     let mut value = StrTendril::new();
     for number in [places.from, places.to - places.from] {
-        for digit in 0..DIGITS {
+        for digit in 0..PLACEHOLDER_DIGITS {
             value.push_char(char::from((number >> (7 * digit) & 0x7f) as u8));
         }
     }
@@ -199,18 +199,18 @@ pub(super) fn standing_for(places: Places) -> Attribute {
 }
 
 /// Of base 128, low ones first: two numbers of four digits fit into a tendril without memory of its own.
-const DIGITS: usize = 4;
+const PLACEHOLDER_DIGITS: usize = 4;
 /// Places from here on have too many digits.
-pub(super) const MOST_STANDING: u32 = 1 << (7 * DIGITS);
+pub(super) const MAX_PLACEHOLDER: u32 = 1 << (7 * PLACEHOLDER_DIGITS);
 
-fn places_in(attribute: &Attribute) -> Option<Places> {
+fn decode_placeholder(attribute: &Attribute) -> Option<ContentRange> {
     if attribute.name.local != local_name!("") {
         return None;
     }
     let number = |digits: &[u8]| digits.iter().rev().fold(0, |number, &digit| number << 7 | u32::from(digit));
-    let (from, count) = attribute.value.as_bytes().split_at_checked(DIGITS)?;
+    let (from, count) = attribute.value.as_bytes().split_at_checked(PLACEHOLDER_DIGITS)?;
     let from = number(from);
-    Some(Places { from, to: from + number(count) })
+    Some(ContentRange { from, to: from + number(count) })
 }
 
 impl<'n> TreeSink for Sink<'n> {
@@ -238,15 +238,15 @@ impl<'n> TreeSink for Sink<'n> {
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle<'n> {
         let name = self.shared(name);
         let places = self.attributes_of(name, &attributes);
-        Handle { id: self.create(DraftKind::Element(name, places)), name: Some(name) }
+        Handle { id: self.create(SinkNodeKind::Element(name, places)), name: Some(name) }
     }
 
     fn create_comment(&self, _text: StrTendril) -> Handle<'n> {
-        Handle { id: self.create(DraftKind::Other), name: None }
+        Handle { id: self.create(SinkNodeKind::Other), name: None }
     }
 
     fn create_pi(&self, _target: StrTendril, _data: StrTendril) -> Handle<'n> {
-        Handle { id: self.create(DraftKind::Other), name: None }
+        Handle { id: self.create(SinkNodeKind::Other), name: None }
     }
 
     fn append(&self, parent: &Handle<'n>, child: NodeOrText<Handle<'n>>) {
@@ -266,7 +266,7 @@ impl<'n> TreeSink for Sink<'n> {
 
     fn get_template_contents(&self, _target: &Handle<'n>) -> Handle<'n> {
         // A template's contents are not part of the page: they go under a node that hangs nowhere.
-        Handle { id: self.create(DraftKind::Other), name: None }
+        Handle { id: self.create(SinkNodeKind::Other), name: None }
     }
 
     fn same_node(&self, x: &Handle<'n>, y: &Handle<'n>) -> bool {
@@ -288,13 +288,13 @@ impl<'n> TreeSink for Sink<'n> {
 
     fn add_attrs_if_missing(&self, target: &Handle<'n>, attributes: Vec<Attribute>) {
         let mut nodes = self.nodes.borrow_mut();
-        let DraftKind::Element(_, places) = &mut nodes[target.id as usize].kind else { return };
+        let SinkNodeKind::Element(_, places) = &mut nodes[target.id as usize].kind else { return };
         let mut kept = self.contents.borrow_mut();
         let is_new = |it: &&Attribute| !kept.list(*places).iter().any(|there| there.name == it.name.local);
         let new: Vec<&Attribute> = attributes.iter().filter(is_new).collect();
         let room = MAX_ATTRIBUTES - kept.list(*places).len().min(MAX_ATTRIBUTES);
         if new.len() > room {
-            self.cut.set(Some(Cut::TooManyAttributes));
+            self.limit.set(Some(ParseLimit::TooManyAttributes));
         }
         *places = kept.extended(*places, new.into_iter().take(room).map(|it| (it.name.local.clone(), &*it.value)));
     }
@@ -315,7 +315,7 @@ impl<'n> TreeSink for Sink<'n> {
 }
 
 /// Copies the drafts that hang under the document into document order.
-fn in_document_order(drafts: Vec<Draft<'_>>, mut contents: Contents) -> Tree {
+fn in_document_order(drafts: Vec<SinkNode<'_>>, mut contents: ContentArena) -> Tree {
     let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len());
     nodes.push(Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document });
     // (draft, its id here): the chain of open nodes
@@ -327,7 +327,7 @@ fn in_document_order(drafts: Vec<Draft<'_>>, mut contents: Contents) -> Tree {
             let (draft, id) = open.pop().expect("the document closes last");
             nodes[id as usize].end = nodes.len() as u32;
             if open.is_empty() {
-                return Tree { nodes, contents, cut: None };
+                return Tree { nodes, contents, limit: None };
             }
             next = drafts[draft as usize].after;
             before = id;
@@ -335,9 +335,9 @@ fn in_document_order(drafts: Vec<Draft<'_>>, mut contents: Contents) -> Tree {
         }
         let draft = &drafts[next as usize];
         let kind = match &draft.kind {
-            DraftKind::Element(name, places) => NodeKind::Element(name.local.clone(), *places),
-            DraftKind::Text(text) => NodeKind::Text(contents.add_text(text)),
-            DraftKind::Other => {
+            SinkNodeKind::Element(name, places) => NodeKind::Element(name.local.clone(), *places),
+            SinkNodeKind::Text(text) => NodeKind::Text(contents.add_text(text)),
+            SinkNodeKind::Other => {
                 next = draft.after;
                 continue;
             }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::tree::{ALWAYS_READ, Kind, NodeId};
+use super::super::tree::{MIN_NODE_LIMIT, NodeContent, NodeId};
 use html5ever::TokenizerResult;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
@@ -12,7 +12,7 @@ use super::*;
 fn outline(tree: &Tree, node: NodeId) -> String {
     let inside: Vec<String> = tree.children(node).map(|child| outline(tree, child)).collect();
     match tree.kind(node) {
-        Kind::Text(text) => format!("{:?}", text.trim()),
+        NodeContent::Text(text) => format!("{:?}", text.trim()),
         _ if inside.is_empty() => tree.tag(node).to_owned(),
         _ => format!("{}({})", tree.tag(node), inside.join(" ")),
     }
@@ -41,8 +41,8 @@ fn pages_are_read_as_browsers_read_them() {
 
 /// The page as html5ever itself takes it apart.
 fn parse_by_html5ever(html: &str) -> Tree {
-    let names = Names::default();
-    let tokenizer = Tokenizer::new(Guard::new(&names, html.len()), TokenizerOpts::default());
+    let names = NameArena::default();
+    let tokenizer = Tokenizer::new(CappedTreeBuilder::new(&names, html.len()), TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
     // A script's end or a `<meta charset>` only hands control back so that a browser could act on it.
@@ -56,11 +56,11 @@ fn whole(tree: &Tree) -> String {
     let node = |node: NodeId| {
         let depth = tree.ancestors(node).count();
         match tree.kind(node) {
-            Kind::Element(element) => {
+            NodeContent::Element(element) => {
                 format!("{depth} {} {:?}", &**element.name, element.attributes().collect::<Vec<_>>())
             }
-            Kind::Text(text) => format!("{depth} {text:?}"),
-            Kind::Document => String::new(),
+            NodeContent::Text(text) => format!("{depth} {text:?}"),
+            NodeContent::Document => String::new(),
         }
     };
     tree.subtree(tree.root()).map(node).collect::<Vec<_>>().join("\n")
@@ -184,7 +184,7 @@ fn text_is_collapsed_and_without_scripts() {
 #[test]
 fn a_million_nested_elements_are_flattened() {
     let tree = Tree::parse(&"<div>x".repeat(100_000));
-    assert_eq!(tree.cut, Some(Cut::TooDeep(MAX_DEPTH)));
+    assert_eq!(tree.limit, Some(ParseLimit::TooDeep(MAX_DEPTH)));
     let deepest = tree.subtree(tree.root()).map(|node| tree.ancestors(node).count()).max();
     assert!(deepest.is_some_and(|depth| depth <= MAX_DEPTH as usize + 2), "{deepest:?}");
     let after = Tree::parse(&format!("{}{}<p>after</p>", "<div>".repeat(2_000), "</div>".repeat(2_000)));
@@ -200,17 +200,17 @@ fn misnested_formatting_does_not_multiply_without_end() {
     }
     html.push_str(&"<p>x</b>".repeat(1_500));
     let tree = Tree::parse(&html);
-    assert!(tree.cut.is_some());
-    assert!(tree.len() <= ALWAYS_READ + 10_000, "{}", tree.len());
+    assert!(tree.limit.is_some());
+    assert!(tree.len() <= MIN_NODE_LIMIT + 10_000, "{}", tree.len());
 }
 
 #[test]
 fn a_page_with_more_nodes_than_are_read_is_cut() {
-    let names = Names::default();
-    let guard = Guard { max_nodes: 1_000, ..Guard::new(&names, 0) };
-    scan(&"<li>x".repeat(2_000), &guard);
+    let names = NameArena::default();
+    let guard = CappedTreeBuilder { max_nodes: 1_000, ..CappedTreeBuilder::new(&names, 0) };
+    tokenize(&"<li>x".repeat(2_000), &guard);
     let tree = guard.tree();
-    assert_eq!(tree.cut, Some(Cut::TooManyNodes(1_000)));
+    assert_eq!(tree.limit, Some(ParseLimit::TooManyNodes(1_000)));
     assert!((990..=1_010).contains(&tree.len()), "{}", tree.len());
 }
 
@@ -218,18 +218,18 @@ fn a_page_with_more_nodes_than_are_read_is_cut() {
 fn a_long_table_is_read_to_its_end() {
     let table = |rows: usize| format!("<table>{}</table>", "<tr><td>1<td>2<td>3\n".repeat(rows));
     let long = Tree::parse(&table(100_000));
-    assert_eq!((long.cut, long.elements("tr").count()), (None, 100_000));
+    assert_eq!((long.limit, long.elements("tr").count()), (None, 100_000));
 }
 
 #[test]
 fn a_cut_page_says_which_limit_it_reached_how_large_it_is_and_what_to_do() {
-    let said = Cut::TooManyNodes(5_000_000).sentence("https://shop.example/all", 21_000_000);
+    let said = ParseLimit::TooManyNodes(5_000_000).sentence("https://shop.example/all", 21_000_000);
     assert!(
         said.starts_with("https://shop.example/all (21.0 MB) has more than 5,000,000 elements and texts"),
         "{said}"
     );
     assert!(said.contains("smaller pages"), "{said}");
-    for cut in [Cut::TooDeep(MAX_DEPTH), Cut::TooManyAttributes] {
+    for cut in [ParseLimit::TooDeep(MAX_DEPTH), ParseLimit::TooManyAttributes] {
         let said = cut.sentence("page.html", 100_000);
         assert!(said.starts_with("page.html (100 kB) ") && said.contains("; take another page"), "{said}");
     }
@@ -238,6 +238,6 @@ fn a_cut_page_says_which_limit_it_reached_how_large_it_is_and_what_to_do() {
 #[test]
 fn unclosed_items_of_old_pages_are_not_taken_for_depth() {
     let tree = Tree::parse(&"<li>x".repeat(5_000));
-    assert_eq!(tree.cut, None);
+    assert_eq!(tree.limit, None);
     assert_eq!(tree.elements("li").count(), 5_000);
 }

@@ -96,13 +96,13 @@ fn what_is_not_json_to_its_end_is_not_json() {
 fn nesting_without_end_is_left_out_and_named() {
     let depth = 100_000;
     let tree = parse(&format!("{{\"x\":{}1{},\"y\":2}}", "[".repeat(depth), "]".repeat(depth))).expect("it is JSON");
-    assert_eq!(tree.cut, Some(Cut::TooDeep(128)));
+    assert_eq!(tree.limit, Some(ParseLimit::TooDeep(128)));
     let deepest = tree.subtree(tree.root()).map(|node| tree.ancestors(node).count()).max();
     assert!(deepest.is_some_and(|it| it <= MAX_NESTED), "{deepest:?}");
     assert_eq!(tree.elements("y").map(|y| tree.text(y)).collect::<Vec<_>>(), ["2"], "what follows is kept");
     let nested = (0..200).fold("1".to_owned(), |inner, _| format!(r#"{{"x":{inner},"y":"z"}}"#));
     let tree = parse(&nested).expect("it is JSON");
-    assert_eq!((tree.cut, tree.elements("y").count()), (Some(Cut::TooDeep(128)), MAX_NESTED));
+    assert_eq!((tree.limit, tree.elements("y").count()), (Some(ParseLimit::TooDeep(128)), MAX_NESTED));
     assert!(tree.elements("y").all(|y| tree.text(y) == "z"), "a key that was left out is nobody's key");
 }
 
@@ -110,6 +110,6 @@ fn nesting_without_end_is_left_out_and_named() {
 fn more_nodes_than_a_page_may_have_are_left_out_and_named() {
     let most = 10_000;
     let tree = parse_within(&format!("[{}[[0]]]", "[],".repeat(most)), most).expect("it is JSON");
-    assert_eq!(tree.cut, Some(Cut::TooManyNodes(most)));
+    assert_eq!(tree.limit, Some(ParseLimit::TooManyNodes(most)));
     assert!(tree.len() <= most, "{}", tree.len());
 }

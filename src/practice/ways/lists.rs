@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::catalogue::{PRODUCTS_PER_PAGE, money};
-use super::{framed, list, page_of, some};
+use super::{framed, list, products_from, products_of_page};
 
 #[derive(Deserialize)]
-pub struct PageQuery {
+pub struct ListVariantQuery {
     #[serde(default)]
     page: Option<usize>,
     #[serde(default)]
@@ -26,7 +26,7 @@ fn view_state(page: usize) -> String {
 }
 
 fn pages() -> usize {
-    (1..).take_while(|&page| !page_of(page).is_empty()).count()
+    (1..).take_while(|&page| !products_of_page(page).is_empty()).count()
 }
 
 pub async fn grid() -> Html<String> {
@@ -67,18 +67,18 @@ fn grid_page(page: usize) -> String {
          <input type=\"hidden\" name=\"__VIEWSTATE\" value=\"{}\">\n<input name=\"q\"><input type=\"submit\" name=\"search\" value=\"Search\">\n\
          {}<table><tr>{}</tr></table></form>\n",
         view_state(page),
-        list(&page_of(page)),
+        list(&products_of_page(page)),
         (1..=pages()).map(number).collect::<String>()
     );
     framed("Grid", &content)
 }
 
-pub async fn offset(Query(query): Query<PageQuery>) -> Html<String> {
-    Html(framed("By offset", &list(&some(query.start))))
+pub async fn offset(Query(query): Query<ListVariantQuery>) -> Html<String> {
+    Html(framed("By offset", &list(&products_from(query.start))))
 }
 
 /// Beyond its last page there is none.
-pub async fn api(Query(query): Query<PageQuery>) -> Response {
+pub async fn api(Query(query): Query<ListVariantQuery>) -> Response {
     let page = query.page.unwrap_or(1);
     if page > pages() {
         return StatusCode::NOT_FOUND.into_response();
@@ -87,12 +87,12 @@ pub async fn api(Query(query): Query<PageQuery>) -> Response {
 }
 
 /// The same for who asks with a JSON document.
-pub async fn api_asked(Json(asked): Json<Value>) -> Response {
+pub async fn api_by_post(Json(asked): Json<Value>) -> Response {
     let page = asked["page"].as_str().and_then(|page| page.parse().ok());
-    api(Query(PageQuery { page, start: 0, after: None })).await
+    api(Query(ListVariantQuery { page, start: 0, after: None })).await
 }
 
-pub async fn cursor(Query(query): Query<PageQuery>) -> Json<Value> {
+pub async fn cursor(Query(query): Query<ListVariantQuery>) -> Json<Value> {
     let page = (1..=pages()).find(|&page| query.after == Some(token(page))).map_or(1, |before| before + 1);
     let next = (page < pages()).then(|| token(page));
     Json(json!({ "data": items(page), "meta": { "next": next } }))
@@ -103,34 +103,34 @@ fn token(page: usize) -> String {
 }
 
 fn items(page: usize) -> Vec<Value> {
-    page_of(page)
+    products_of_page(page)
         .iter()
         .map(|it| json!({ "id": it.id, "name": it.name, "price": money(it.price_cents), "stock": it.stock }))
         .collect()
 }
 
-pub async fn fragment(Query(query): Query<PageQuery>) -> Json<Value> {
+pub async fn fragment(Query(query): Query<ListVariantQuery>) -> Json<Value> {
     let page = query.page.unwrap_or(1);
-    Json(json!({ "ok": true, "data": { "html": list(&page_of(page)) } }))
+    Json(json!({ "ok": true, "data": { "html": list(&products_of_page(page)) } }))
 }
 
 pub async fn more() -> Html<String> {
-    Html(framed("More", &more_from(1)))
+    Html(framed("More", &more_html(1)))
 }
 
-pub async fn more_of(Path(page): Path<usize>) -> Html<String> {
-    Html(more_from(page))
+pub async fn more_page(Path(page): Path<usize>) -> Html<String> {
+    Html(more_html(page))
 }
 
-fn more_from(page: usize) -> String {
+fn more_html(page: usize) -> String {
     let button = format!("<button type=\"button\" data-url=\"/ways/more/{}\">Load more</button>\n", page + 1);
-    let is_last = page_of(page).len() < PRODUCTS_PER_PAGE || page >= pages();
-    format!("{}{}", list(&page_of(page)), if is_last { "" } else { &button })
+    let is_last = products_of_page(page).len() < PRODUCTS_PER_PAGE || page >= pages();
+    format!("{}{}", list(&products_of_page(page)), if is_last { "" } else { &button })
 }
 
 /// A list whose second product is no longer there.
 pub async fn gaps() -> Html<String> {
-    let mut products = page_of(1);
+    let mut products = products_of_page(1);
     products[1].id = 9_999;
     Html(framed("Gaps", &list(&products)))
 }

@@ -1,7 +1,7 @@
 //! Other ways in which sites lead through a list, and to it: every one of them ends at the same 48 products.
 
+mod logins;
 mod lists;
-mod doors;
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::catalogue::{self, PRODUCTS_PER_PAGE, Product, money};
 use super::html::escape;
 use super::routes::Shop;
 
-pub use doors::CODE_KEY;
+pub use self::logins::CODE_KEY;
 
 /// What the front page tells of these, in its order.
 pub const ROUTES: [(&str, &str); 10] = [
@@ -32,27 +32,27 @@ pub fn router() -> Router<Arc<Shop>> {
     Router::new()
         .route("/grid.aspx", get(lists::grid).post(lists::turn_grid))
         .route("/offset", get(lists::offset))
-        .route("/api", get(lists::api).post(lists::api_asked))
+        .route("/api", get(lists::api).post(lists::api_by_post))
         .route("/cursor", get(lists::cursor))
         .route("/fragment", get(lists::fragment))
         .route("/more", get(lists::more))
-        .route("/more/{page}", get(lists::more_of))
+        .route("/more/{page}", get(lists::more_page))
         .route("/gaps", get(lists::gaps))
         .route("/parts", get(lists::parts_form).post(lists::parts))
-        .route("/basic", get(doors::basic))
-        .route("/club", get(doors::club))
-        .route("/club/name", post(doors::name))
-        .route("/club/password", post(doors::password))
-        .route("/club/code", post(doors::code))
+        .route("/basic", get(logins::basic))
+        .route("/club", get(logins::club))
+        .route("/club/name", post(logins::name))
+        .route("/club/password", post(logins::password))
+        .route("/club/code", post(logins::code))
 }
 
 /// The products from `skip` on, a page of them.
-fn some(skip: usize) -> Vec<Product> {
+fn products_from(skip: usize) -> Vec<Product> {
     catalogue::products(0).into_iter().skip(skip).take(PRODUCTS_PER_PAGE).collect()
 }
 
-fn page_of(number: usize) -> Vec<Product> {
-    some(number.saturating_sub(1).saturating_mul(PRODUCTS_PER_PAGE))
+fn products_of_page(number: usize) -> Vec<Product> {
+    products_from(number.saturating_sub(1).saturating_mul(PRODUCTS_PER_PAGE))
 }
 
 fn list(products: &[Product]) -> String {

@@ -16,8 +16,8 @@ use nix::unistd::{Pid, geteuid};
 use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::family::{family, is_alive};
-use crate::robot::trouble::SessionError;
+use super::process_tree::{is_alive, process_and_descendants};
+use crate::robot::error::SessionError;
 
 /// The names that distributions give it.
 const PROGRAMS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -26,9 +26,9 @@ const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/snap/bin"];
 /// Below its profile Chromium makes `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has 107 bytes at most.
 const MAX_PROFILE_PATH: usize = 107 - 45;
 /// How long its helpers get to notice that they are to end, before their profile is removed under them.
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_GRACE: Duration = Duration::from_secs(2);
 /// Of what it says when it does not start, so much is of interest.
-const MAX_WORDS: u64 = 64 << 10;
+const MAX_STDERR_BYTES: u64 = 64 << 10;
 
 /// Chromium has its two pipes at 3 and 4; who starts a program without `unsafe` can only give it 0, 1 and 2.
 const MOVE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
@@ -83,7 +83,7 @@ pub struct Chromium {
     child: Child,
     profile: Option<TempDir>,
     /// What it says on stderr, until it has answered once.
-    words: PathBuf,
+    stderr_file: PathBuf,
     /// Does it confine its pages itself?
     pub sandboxed: bool,
 }
@@ -95,7 +95,7 @@ impl Chromium {
         scratch: Option<&Path>,
         proxy: SocketAddr,
     ) -> Result<(Chromium, ChildStdin, ChildStdout), SessionError> {
-        let program = find(program)?;
+        let program = find_program(program)?;
         let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
         let profile = profile(scratch).map_err(failed)?;
         let words = profile.path().join("stderr");
@@ -124,14 +124,15 @@ impl Chromium {
         let mut child = command.spawn().map_err(failed)?;
         let to = child.stdin.take().expect("stdin is piped");
         let from = child.stdout.take().expect("stdout is piped");
-        Ok((Chromium { child, profile: Some(profile), words, sandboxed }, to, from))
+        Ok((Chromium { child, profile: Some(profile), stderr_file: words, sandboxed }, to, from))
     }
 
     /// Why it does not speak, in its own words.
-    pub fn last_words(&self) -> String {
+    pub fn startup_error(&self) -> String {
         use std::io::Read;
         let mut said = String::new();
-        let read = fs::File::open(&self.words).and_then(|file| file.take(MAX_WORDS).read_to_string(&mut said));
+        let read =
+            fs::File::open(&self.stderr_file).and_then(|file| file.take(MAX_STDERR_BYTES).read_to_string(&mut said));
         // What is no text says nothing either.
         drop(read);
         let telling =
@@ -144,7 +145,7 @@ impl Chromium {
     pub async fn end(&mut self) {
         let Some(root) = self.child.id() else { return };
         let Some(profile) = self.profile.take() else { return };
-        let family = family(root, profile.path());
+        let family = process_and_descendants(root, profile.path());
         for &pid in &family {
             // Gone already is what we want.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
@@ -156,7 +157,7 @@ impl Chromium {
             }
         };
         // Whoever is left after that is killed with the run's process group.
-        let _ = tokio::time::timeout(PATIENCE, gone).await;
+        let _ = tokio::time::timeout(EXIT_GRACE, gone).await;
         // What stays behind is removed with the run's scratch folder.
         let _ = profile.close();
     }
@@ -172,7 +173,7 @@ fn profile(scratch: Option<&Path>) -> std::io::Result<TempDir> {
     }
 }
 
-pub fn find(told: Option<&Path>) -> Result<PathBuf, SessionError> {
+pub fn find_program(told: Option<&Path>) -> Result<PathBuf, SessionError> {
     if let Some(told) = told {
         return if told.is_file() {
             Ok(told.to_owned())

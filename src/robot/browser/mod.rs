@@ -9,16 +9,16 @@
 //! makes waits until it is heard. What Chromium reaches is decided twice: [`rules`] know what a request is for, [`proxy`] makes
 //! the connection.
 
+mod targets;
+mod devtools;
+mod request_rules;
+mod page_reader;
+mod process_tree;
+mod cookies;
 mod launch;
-mod family;
 mod pipe;
 mod proxy;
 mod traffic;
-mod rules;
-mod crumbs;
-mod target;
-mod talk;
-mod read;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,60 +29,60 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::model::{Page, Task};
-use crate::robot::blank::Blanks;
-use crate::robot::form::{Filling, Place};
-use crate::robot::manners::FIRST_BYTE;
-use crate::robot::session::{Request, Session, shown};
-use crate::robot::trouble::SessionError;
+use crate::robot::error::SessionError;
+use crate::robot::form::{BrowserInput, ElementPosition};
+use crate::robot::manners::FIRST_BYTE_TIMEOUT;
+use crate::robot::redact::Redactor;
+use crate::robot::session::{PageRequest, Session, display_url};
 
 use launch::Chromium;
 use pipe::Pipe;
-use proxy::Proxy;
+use proxy::EgressProxy;
 use traffic::Traffic;
 
 /// From the start of the program to its first answer. It takes half a second on a quiet machine.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a page is looked at that is waited for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Browser {
     pipe: Pipe,
     chromium: Chromium,
-    proxy: Proxy,
+    proxy: EgressProxy,
     traffic: Traffic,
     /// The DevTools session of our page.
-    page: String,
+    page_session: String,
     /// What a page or a frame is told that we are.
-    agent: String,
+    user_agent: String,
     deadline: Instant,
     max_page_bytes: u64,
     /// When the page was last read; the robot stands on it when it stands on what was read then.
     read_at: Option<DateTime<Utc>>,
     /// Why the page is no more.
-    crashed: Option<SessionError>,
+    page_crash: Option<SessionError>,
 }
 
 /// Where a browser is and may keep its things; none: where they usually are.
 #[derive(Clone, Copy, Default)]
-pub struct Seat<'a> {
+pub struct BrowserPaths<'a> {
     pub program: Option<&'a Path>,
     pub scratch: Option<&'a Path>,
 }
 
 /// Chromium's program: the one that was named, or the one that is found.
-pub fn chromium(told: Option<&Path>) -> Result<PathBuf, String> {
-    launch::find(told).map_err(|error| error.to_string())
+pub fn find_chromium(told: Option<&Path>) -> Result<PathBuf, String> {
+    launch::find_program(told).map_err(|error| error.to_string())
 }
 
 /// What a page is to show.
-pub struct Sight<'a> {
+pub struct WaitCondition<'a> {
     pub css: Option<&'a str>,
     pub text: Option<&'a str>,
 }
 
 /// One page, in a browser of its own.
-pub async fn fetch(task: &Task, session: &mut Session, request: Request) -> Result<Page, SessionError> {
-    let mut browser = Browser::start(Seat::default(), task, session, Blanks::default()).await?;
+pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
+    let mut browser = Browser::start(BrowserPaths::default(), task, session, Redactor::default()).await?;
     let page = browser.go(session, request).await;
     browser.end().await;
     page
@@ -91,34 +91,34 @@ pub async fn fetch(task: &Task, session: &mut Session, request: Request) -> Resu
 impl Browser {
     /// Starts Chromium with the session's cookies and an empty page.
     pub async fn start(
-        seat: Seat<'_>,
+        seat: BrowserPaths<'_>,
         task: &Task,
         session: &mut Session,
-        secrets: Blanks,
+        secrets: Redactor,
     ) -> Result<Browser, SessionError> {
         if task.fetch.proxy.is_some() {
             return Err(SessionError::Unsupported("fetch.proxy with the browser engine"));
         }
         let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
-        let proxy = Proxy::start(Arc::clone(&session.door)).await.map_err(failed)?;
+        let proxy = EgressProxy::start(Arc::clone(&session.connector)).await.map_err(failed)?;
         let (chromium, to, from) = Chromium::start(seat.program, seat.scratch, proxy.address)?;
         let max_page_bytes = task.limits.max_page_bytes.0;
         let mut traffic = Traffic::new(session.guard.clone(), secrets, &task.limits);
         let own = (proxy::USER.to_owned(), proxy.password.clone());
         traffic.passwords.insert(format!("Proxy http://{}", proxy.address), own);
         let mut browser = Browser {
-            pipe: Pipe::new(to, from, read::largest_message(max_page_bytes)),
+            pipe: Pipe::new(to, from, page_reader::largest_message(max_page_bytes)),
             chromium,
             proxy,
             traffic,
-            page: String::new(),
-            agent: String::new(),
+            page_session: String::new(),
+            user_agent: String::new(),
             deadline: session.deadline,
             max_page_bytes,
             read_at: None,
-            crashed: None,
+            page_crash: None,
         };
-        browser.open(task, session).await?;
+        browser.open_page(task, session).await?;
         if !browser.chromium.sandboxed {
             let line = "Chromium runs without its sandbox, since pieme runs as root; run pieme as a user of its own";
             session.note(line);
@@ -132,29 +132,29 @@ impl Browser {
     }
 
     /// Goes where the request leads, by the form of the page if there is one, and reads what is shown then.
-    pub async fn go(&mut self, session: &mut Session, request: Request) -> Result<Page, SessionError> {
+    pub async fn go(&mut self, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
         session.admit(&request.url).await?;
-        match request.filling.clone() {
+        match request.browser_input.clone() {
             Some(filling) => self.submit(session, &request, &filling).await,
             None => self.navigate(session, request).await,
         }
     }
 
     /// Clicks an element of the page and reads what is shown then.
-    pub async fn click(&mut self, session: &mut Session, place: &Place) -> Result<Page, SessionError> {
-        self.touch(session, json!({ "do": "click", "place": place })).await
+    pub async fn click(&mut self, session: &mut Session, place: &ElementPosition) -> Result<Page, SessionError> {
+        self.act_and_read(session, json!({ "do": "click", "place": place })).await
     }
 
     /// Scrolls to the end of the page and reads what is shown then.
     pub async fn scroll(&mut self, session: &mut Session) -> Result<Page, SessionError> {
-        self.touch(session, json!({ "do": "scroll" })).await
+        self.act_and_read(session, json!({ "do": "scroll" })).await
     }
 
     /// Waits until the page shows something, and reads it; none: it does not, within that time.
     pub async fn wait_for(
         &mut self,
         session: &mut Session,
-        sight: Sight<'_>,
+        sight: WaitCondition<'_>,
         time: Duration,
     ) -> Result<Option<Page>, SessionError> {
         self.traffic.begin(None, session);
@@ -163,25 +163,25 @@ impl Browser {
         loop {
             match self.evaluate(order.clone()).await {
                 Ok(answer) if answer["shows"] == true => break,
-                Err(error) if !has_left(&error) => return Err(error),
+                Err(error) if !has_navigated(&error) => return Err(error),
                 Ok(_) | Err(_) => {}
             }
             if Instant::now() >= until {
                 return Ok(None);
             }
-            self.listen(Instant::now() + LOOK).await?;
+            self.handle_messages_until(Instant::now() + POLL_INTERVAL).await?;
         }
         let page = self.settle_and_read(session).await;
-        self.account(session);
+        self.record_traffic(session);
         page.map(Some)
     }
 
     /// Lets time pass, and reads what is shown then.
-    pub async fn idle(&mut self, session: &mut Session, time: Duration) -> Result<Page, SessionError> {
+    pub async fn wait_and_read(&mut self, session: &mut Session, time: Duration) -> Result<Page, SessionError> {
         self.traffic.begin(None, session);
-        self.listen(Instant::now() + time).await?;
+        self.handle_messages_until(Instant::now() + time).await?;
         let page = self.settle_and_read(session).await;
-        self.account(session);
+        self.record_traffic(session);
         page
     }
 
@@ -190,29 +190,31 @@ impl Browser {
         self.chromium.end().await;
     }
 
-    async fn navigate(&mut self, session: &mut Session, request: Request) -> Result<Page, SessionError> {
-        self.learn_passwords(session);
-        let referrer = request.referrer.as_ref().filter(|it| it.origin() == request.url.origin()).map(shown);
+    async fn navigate(&mut self, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
+        self.share_passwords(session);
+        let referrer = request.referrer.as_ref().filter(|it| it.origin() == request.url.origin()).map(display_url);
         let mut params = json!({ "url": request.url.as_str() });
         if let Some(referrer) = referrer {
             params["referrer"] = referrer.into();
         }
         let url = request.url.clone();
         self.traffic.begin(Some(request), session);
-        let answer = self.ask(Some(self.page.clone()), "Page.navigate", params, FIRST_BYTE).await;
+        let answer = self.call_in(Some(self.page_session.clone()), "Page.navigate", params, FIRST_BYTE_TIMEOUT).await;
         let answer = match answer {
-            Err(SessionError::PageBusy { .. }) => Err(SessionError::NoAnswer { url: shown(&url), waited: FIRST_BYTE }),
+            Err(SessionError::PageBusy { .. }) => {
+                Err(SessionError::NoAnswer { url: display_url(&url), waited: FIRST_BYTE_TIMEOUT })
+            }
             other => other,
         };
         let done = match answer.map(|it| it["errorText"].as_str().map(str::to_owned)) {
             Ok(None) => self.settle_and_read(session).await,
-            Ok(Some(text)) => self.no_page(&url, &text),
+            Ok(Some(text)) => self.page_without_content(&url, &text),
             Err(error) => Err(error),
         };
-        self.account(session);
+        self.record_traffic(session);
         if done.is_err() {
             // It may be loading still; nobody waits for it any more.
-            self.tell(Some(self.page.clone()), "Page.stopLoading", json!({})).await;
+            self.send_command(Some(self.page_session.clone()), "Page.stopLoading", json!({})).await;
         }
         done
     }
@@ -220,37 +222,37 @@ impl Browser {
     async fn submit(
         &mut self,
         session: &mut Session,
-        request: &Request,
-        filling: &Filling,
+        request: &PageRequest,
+        filling: &BrowserInput,
     ) -> Result<Page, SessionError> {
-        self.learn_passwords(session);
+        self.share_passwords(session);
         self.traffic.begin(None, session);
-        let done = match self.act(json!({ "do": "fill", "filling": filling })).await {
+        let done = match self.perform(json!({ "do": "fill", "filling": filling })).await {
             Ok(()) => self.settle_and_read(session).await,
             Err(error) => Err(error),
         };
-        self.account(session);
+        self.record_traffic(session);
         done.map_err(|error| match error {
-            SessionError::Connection { reason, .. } => self.missed(&request.url, &reason),
+            SessionError::Connection { reason, .. } => self.connect_error(&request.url, &reason),
             other => other,
         })
     }
 
-    async fn touch(&mut self, session: &mut Session, order: Value) -> Result<Page, SessionError> {
+    async fn act_and_read(&mut self, session: &mut Session, order: Value) -> Result<Page, SessionError> {
         if let Some(url) = self.traffic.document().map(|document| document.url.clone()) {
             session.admit(&url).await?;
         }
         self.traffic.begin(None, session);
-        self.act(order).await?;
+        self.perform(order).await?;
         let done = self.settle_and_read(session).await;
-        self.account(session);
+        self.record_traffic(session);
         done
     }
 
     /// Does something on the page.
-    async fn act(&mut self, order: Value) -> Result<(), SessionError> {
+    async fn perform(&mut self, order: Value) -> Result<(), SessionError> {
         let answer = match self.evaluate(order).await {
-            Err(error) if has_left(&error) => return Ok(()),
+            Err(error) if has_navigated(&error) => return Ok(()),
             other => other?,
         };
         match answer["missing"].as_str() {
@@ -266,32 +268,36 @@ impl Browser {
         self.settle().await?;
         let page = self.read().await?;
         let cookies = self.call("Network.getAllCookies", json!({})).await?;
-        session.jar = crumbs::to_jar(&cookies["cookies"], &session.guard);
+        session.jar = cookies::to_jar(&cookies["cookies"], &session.guard);
         self.read_at = Some(page.meta.fetched_at);
         Ok(page)
     }
 
     /// What the page did by itself counts as well, and is told.
-    fn account(&mut self, session: &mut Session) {
+    fn record_traffic(&mut self, session: &mut Session) {
         session.requests += self.traffic.documents.saturating_sub(1);
         self.traffic.documents = 0;
         session.log.append(&mut self.traffic.log);
     }
 
-    fn learn_passwords(&mut self, session: &Session) {
-        for (origin, password) in &session.basic {
+    fn share_passwords(&mut self, session: &Session) {
+        for (origin, password) in &session.basic_auth {
             self.traffic.passwords.insert(format!("Server {origin}"), password.clone());
         }
     }
 
     /// Why an address could not be reached, in the words of who tried.
-    fn missed(&self, url: &Url, text: &str) -> SessionError {
-        read::failure(url, text, url.host_str().and_then(|host| self.proxy.missed(host.trim_matches(['[', ']']))))
+    fn connect_error(&self, url: &Url, text: &str) -> SessionError {
+        page_reader::navigation_error(
+            url,
+            text,
+            url.host_str().and_then(|host| self.proxy.failure_for(host.trim_matches(['[', ']']))),
+        )
     }
 }
 
 /// Has the page gone elsewhere before it could answer?
-fn has_left(error: &SessionError) -> bool {
+fn has_navigated(error: &SessionError) -> bool {
     matches!(error, SessionError::Script { reason, .. } if reason.contains("navigated") || reason.contains("context"))
 }
 

@@ -9,30 +9,30 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 
 /// Messages that wait to be read; a page that makes more noise than that waits itself.
-const MAX_WAITING: usize = 1_000;
+const MAX_QUEUED_MESSAGES: usize = 1_000;
 
 /// What Chromium says: an answer, or an event.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Said {
+pub struct DevToolsMessage {
     pub id: Option<u64>,
     #[serde(rename = "sessionId")]
     pub session: Option<String>,
     pub method: Option<String>,
     pub params: Value,
     pub result: Value,
-    pub error: Option<Complaint>,
+    pub error: Option<DevToolsError>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Complaint {
+pub struct DevToolsError {
     pub message: String,
 }
 
 /// Something to be done, by the browser or by one of its pages.
 #[derive(Debug)]
-pub struct Order {
+pub struct DevToolsCommand {
     pub session: Option<String>,
     pub method: &'static str,
     pub params: Value,
@@ -40,20 +40,20 @@ pub struct Order {
 
 pub struct Pipe {
     to: ChildStdin,
-    inbox: mpsc::Receiver<Said>,
+    inbox: mpsc::Receiver<DevToolsMessage>,
     last: u64,
 }
 
 impl Pipe {
     /// A message of more than `most` bytes ends the conversation.
     pub fn new(to: ChildStdin, from: ChildStdout, most: u64) -> Pipe {
-        let (heard, inbox) = mpsc::channel(MAX_WAITING);
-        tokio::spawn(listen(from, most, heard));
+        let (heard, inbox) = mpsc::channel(MAX_QUEUED_MESSAGES);
+        tokio::spawn(read_messages(from, most, heard));
         Pipe { to, inbox, last: 0 }
     }
 
     /// Sends an order; answers the number that its answer will carry, or nothing when nobody is there.
-    pub async fn send(&mut self, order: Order) -> Option<u64> {
+    pub async fn send(&mut self, order: DevToolsCommand) -> Option<u64> {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": order.method, "params": order.params });
         if let Some(session) = order.session {
@@ -66,12 +66,12 @@ impl Pipe {
     }
 
     /// The next message; none: Chromium is gone.
-    pub async fn next(&mut self) -> Option<Said> {
+    pub async fn next(&mut self) -> Option<DevToolsMessage> {
         self.inbox.recv().await
     }
 }
 
-async fn listen(from: ChildStdout, most: u64, heard: mpsc::Sender<Said>) {
+async fn read_messages(from: ChildStdout, most: u64, heard: mpsc::Sender<DevToolsMessage>) {
     let mut from = BufReader::new(from);
     loop {
         let mut message = Vec::new();
@@ -79,7 +79,7 @@ async fn listen(from: ChildStdout, most: u64, heard: mpsc::Sender<Said>) {
         if !matches!(read, Ok(1..)) || message.pop() != Some(0) {
             return;
         }
-        let Ok(said) = serde_json::from_slice::<Said>(&message) else { continue };
+        let Ok(said) = serde_json::from_slice::<DevToolsMessage>(&message) else { continue };
         if heard.send(said).await.is_err() {
             return;
         }

@@ -18,67 +18,67 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-use crate::model::Missed;
-use crate::robot::door::Door;
-use crate::robot::manners::CONNECT;
+use crate::model::ConnectError;
+use crate::robot::connector::Connector;
+use crate::robot::manners::CONNECT_TIMEOUT;
 
 pub const USER: &str = "pieme";
 
 /// Hosts whose failures are remembered: a page may try without end.
-const MAX_MISSED: usize = 1_000;
+const MAX_RECORDED_FAILURES: usize = 1_000;
 
-type Body = Either<Incoming, Empty<Bytes>>;
+type ProxyBody = Either<Incoming, Empty<Bytes>>;
 
-pub struct Proxy {
+pub struct EgressProxy {
     pub address: SocketAddr,
     pub password: String,
-    missed: Arc<Mutex<HashMap<String, Missed>>>,
-    serving: AbortHandle,
+    failures: Arc<Mutex<HashMap<String, ConnectError>>>,
+    server_task: AbortHandle,
 }
 
-struct Gate {
-    door: Arc<dyn Door>,
+struct ProxyHandler {
+    connector: Arc<dyn Connector>,
     /// The `Proxy-Authorization` that is let in.
-    key: String,
-    missed: Arc<Mutex<HashMap<String, Missed>>>,
+    expected_auth: String,
+    failures: Arc<Mutex<HashMap<String, ConnectError>>>,
 }
 
 /// Ends the connection without an answer: a browser must not take our words for the site's.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection")]
-struct NoAnswer;
+struct DropConnection;
 
-impl Proxy {
-    pub async fn start(door: Arc<dyn Door>) -> io::Result<Proxy> {
+impl EgressProxy {
+    pub async fn start(door: Arc<dyn Connector>) -> io::Result<EgressProxy> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let password = uuid::Uuid::now_v7().simple().to_string();
         let missed = Arc::new(Mutex::new(HashMap::new()));
         let key = format!("Basic {}", STANDARD.encode(format!("{USER}:{password}")));
-        let gate = Arc::new(Gate { door, key, missed: Arc::clone(&missed) });
+        let gate = Arc::new(ProxyHandler { connector: door, expected_auth: key, failures: Arc::clone(&missed) });
         let serving = tokio::spawn(accept(listener, gate)).abort_handle();
-        Ok(Proxy { address, password, missed, serving })
+        Ok(EgressProxy { address, password, failures: missed, server_task: serving })
     }
 
     /// Why the last try to reach this host failed.
-    pub fn missed(&self, host: &str) -> Option<Missed> {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    pub fn failure_for(&self, host: &str) -> Option<ConnectError> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
     }
 }
 
-impl Drop for Proxy {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.server_task.abort();
     }
 }
 
-async fn accept(listener: TcpListener, gate: Arc<Gate>) {
+async fn accept(listener: TcpListener, gate: Arc<ProxyHandler>) {
     while let Ok((stream, _)) = listener.accept().await {
         let gate = Arc::clone(&gate);
         tokio::spawn(async move {
             let answers = service_fn(move |request| {
                 let gate = Arc::clone(&gate);
-                async move { gate.answer(request).await }
+                async move { gate.handle(request).await }
             });
             let serving = hyper::server::conn::http1::Builder::new()
                 .preserve_header_case(true)
@@ -89,10 +89,10 @@ async fn accept(listener: TcpListener, gate: Arc<Gate>) {
     }
 }
 
-impl Gate {
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
+impl ProxyHandler {
+    async fn handle(&self, request: Request<Incoming>) -> Result<Response<ProxyBody>, DropConnection> {
         let key = request.headers().get(header::PROXY_AUTHORIZATION);
-        if key.is_none_or(|key| key.as_bytes() != self.key.as_bytes()) {
+        if key.is_none_or(|key| key.as_bytes() != self.expected_auth.as_bytes()) {
             let mut answer = empty(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
             let how = HeaderValue::from_static("Basic realm=\"pieme\"");
             answer.headers_mut().insert(header::PROXY_AUTHENTICATE, how);
@@ -102,7 +102,7 @@ impl Gate {
     }
 
     /// Bytes both ways, as https and web sockets want it.
-    async fn tunnel(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn tunnel(&self, request: Request<Incoming>) -> Response<ProxyBody> {
         let Some(mut there) = self.connect(request.uri(), 443).await else { return empty(StatusCode::BAD_GATEWAY) };
         tokio::spawn(async move {
             if let Ok(here) = hyper::upgrade::on(request).await {
@@ -113,37 +113,37 @@ impl Gate {
     }
 
     /// One request over a connection of its own: none is ever used for two hosts.
-    async fn relay(&self, mut request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
+    async fn relay(&self, mut request: Request<Incoming>) -> Result<Response<ProxyBody>, DropConnection> {
         if request.uri().scheme_str() != Some("http") {
-            return Err(NoAnswer);
+            return Err(DropConnection);
         }
-        let there = self.connect(request.uri(), 80).await.ok_or(NoAnswer)?;
+        let there = self.connect(request.uri(), 80).await.ok_or(DropConnection)?;
         let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
-        *request.uri_mut() = path.parse::<Uri>().map_err(|_| NoAnswer)?;
+        *request.uri_mut() = path.parse::<Uri>().map_err(|_| DropConnection)?;
         for name in [header::PROXY_AUTHORIZATION, header::CONNECTION] {
             request.headers_mut().remove(name);
         }
         request.headers_mut().remove("proxy-connection");
         let client =
             hyper::client::conn::http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(there));
-        let (mut sender, connection) = client.await.map_err(|_| NoAnswer)?;
+        let (mut sender, connection) = client.await.map_err(|_| DropConnection)?;
         tokio::spawn(connection);
-        let answer = sender.send_request(request).await.map_err(|_| NoAnswer)?;
+        let answer = sender.send_request(request).await.map_err(|_| DropConnection)?;
         Ok(answer.map(Either::Left))
     }
 
     async fn connect(&self, uri: &Uri, port: u16) -> Option<TcpStream> {
         let host = uri.host()?;
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let connected = self.door.open(host, uri.port_u16().unwrap_or(port), CONNECT).await;
-        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        let connected = self.connector.open(host, uri.port_u16().unwrap_or(port), CONNECT_TIMEOUT).await;
+        let mut missed = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         match connected {
             Ok(stream) => {
                 missed.remove(bare);
                 Some(stream)
             }
             Err(why) => {
-                if missed.len() < MAX_MISSED {
+                if missed.len() < MAX_RECORDED_FAILURES {
                     missed.insert(bare.to_owned(), why);
                 }
                 None
@@ -152,7 +152,7 @@ impl Gate {
     }
 }
 
-fn empty(status: StatusCode) -> Response<Body> {
+fn empty(status: StatusCode) -> Response<ProxyBody> {
     let mut response = Response::new(Either::Right(Empty::new()));
     *response.status_mut() = status;
     response

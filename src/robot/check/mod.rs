@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::guard::Guard;
 use crate::model::task::Engine;
-use crate::model::{Script, Step, Task};
+use crate::model::{Script, ScriptStep, Task};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptProblem {
@@ -27,87 +27,92 @@ impl ScriptProblem {
 }
 
 pub fn check(task: &Task, script: &Script) -> Vec<ScriptProblem> {
-    let mut check = Check {
+    let mut check = ScriptChecker {
         task,
         guard: Guard::new(task, script),
         path: Vec::new(),
-        known: BTreeSet::new(),
-        prefixes: BTreeSet::new(),
-        on_a_page: false,
-        found: Vec::new(),
+        known_variables: BTreeSet::new(),
+        known_prefixes: BTreeSet::new(),
+        has_page: false,
+        problems: Vec::new(),
     };
     if script.steps.is_empty() {
         match &task.url {
-            Some(url) => check.reachable(url),
+            Some(url) => check.check_reachable(url),
             None => {
-                check.problem("the task has no address", Some("write `url = \"https://…\"` in task.toml".to_owned()));
+                check.report("the task has no address", Some("write `url = \"https://…\"` in task.toml".to_owned()));
             }
         }
     }
-    check.all("step", &script.steps);
-    check.found
+    check.check_steps("step", &script.steps);
+    check.problems
 }
 
-struct Check<'a> {
+struct ScriptChecker<'a> {
     task: &'a Task,
     guard: Guard,
     path: Vec<String>,
     /// Variables that an earlier step sets.
-    known: BTreeSet<String>,
+    known_variables: BTreeSet<String>,
     /// Of items of files: `${town.zip}` is known only to the file.
-    prefixes: BTreeSet<String>,
+    known_prefixes: BTreeSet<String>,
     /// Has a step brought a page by now?
-    on_a_page: bool,
-    found: Vec<ScriptProblem>,
+    has_page: bool,
+    problems: Vec<ScriptProblem>,
 }
 
 /// Steps inside steps inside steps: more than anybody writes, and little enough to walk.
 const MAX_DEPTH: usize = 8;
 
-impl Check<'_> {
-    fn all(&mut self, key: &str, all: &[Step]) {
+impl ScriptChecker<'_> {
+    fn check_steps(&mut self, key: &str, all: &[ScriptStep]) {
         self.path.push(key.to_owned());
         for (index, step) in all.iter().enumerate() {
             self.path.extend([index.to_string(), step.verb().to_owned()]);
-            self.needs(step);
-            self.one(step);
+            self.check_preconditions(step);
+            self.check_step(step);
             self.path.truncate(self.path.len() - 2);
         }
         self.path.pop();
     }
 
     /// What must be there before this step can do anything.
-    fn needs(&mut self, step: &Step) {
+    fn check_preconditions(&mut self, step: &ScriptStep) {
         let brings_a_page = match step {
-            Step::Get(_) | Step::Post(_) => true,
-            Step::Login(login) => login.url.is_some() || login.basic,
+            ScriptStep::Get(_) | ScriptStep::Post(_) => true,
+            ScriptStep::Login(login) => login.url.is_some() || login.basic,
             _ => false,
         };
         let needs_none = matches!(
             step,
-            Step::Set(_) | Step::Substitute(_) | Step::Wait(_) | Step::ForEach(_) | Step::If(_) | Step::Match(_)
+            ScriptStep::Set(_)
+                | ScriptStep::Substitute(_)
+                | ScriptStep::Wait(_)
+                | ScriptStep::ForEach(_)
+                | ScriptStep::If(_)
+                | ScriptStep::Match(_)
         );
-        if !self.on_a_page && !brings_a_page && !needs_none {
+        if !self.has_page && !brings_a_page && !needs_none {
             let message = format!("`{}` needs a page, and no step before it gets one", step.verb());
-            self.problem(message, Some("begin with a step `get = \"https://…\"`".to_owned()));
-            self.on_a_page = true; // said once
+            self.report(message, Some("begin with a step `get = \"https://…\"`".to_owned()));
+            self.has_page = true; // said once
         }
-        let wants_browser = matches!(step, Step::Click(_) | Step::Scroll(_) | Step::WaitFor(_))
-            || matches!(step, Step::Paginate(paginate) if paginate.scroll);
+        let wants_browser = matches!(step, ScriptStep::Click(_) | ScriptStep::Scroll(_) | ScriptStep::WaitFor(_))
+            || matches!(step, ScriptStep::Paginate(paginate) if paginate.scroll);
         if wants_browser && self.task.fetch.engine != Engine::Browser {
             let message = format!("`{}` needs a browser", step.verb());
-            self.problem(message, Some("write `engine = \"browser\"` under [fetch] in task.toml".to_owned()));
+            self.report(message, Some("write `engine = \"browser\"` under [fetch] in task.toml".to_owned()));
         }
     }
 
-    fn reachable(&mut self, url: &Url) {
-        if let Err(refusal) = self.guard.url(url) {
-            self.problem(format!("{} cannot be fetched: {refusal}", super::session::shown(url)), None);
+    fn check_reachable(&mut self, url: &Url) {
+        if let Err(refusal) = self.guard.check_url(url) {
+            self.report(format!("{} cannot be fetched: {refusal}", super::session::display_url(url)), None);
         }
     }
 
-    fn problem(&mut self, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(ScriptProblem { path: self.path.clone(), message: message.into(), hint });
+    fn report(&mut self, message: impl Into<String>, hint: Option<String>) {
+        self.problems.push(ScriptProblem { path: self.path.clone(), message: message.into(), hint });
     }
 }
 

@@ -7,13 +7,13 @@ use encoding_rs::Encoding;
 use url::{Url, form_urlencoded};
 
 use super::find::{is_query, is_user};
-use super::{Button, Field, Form, Kind};
+use super::{Button, FieldKind, Form, FormField};
 use crate::page::NodeId;
 use crate::robot::post_back::PostBack;
 
 /// A form ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filled {
+pub struct FilledForm {
     pub post: bool,
     pub url: Url,
     /// Of a POST; a GET has it all in its URL.
@@ -23,14 +23,14 @@ pub struct Filled {
 
 /// Which button sends the form.
 #[derive(Clone, Copy, Debug)]
-pub enum Press<'a> {
+pub enum SubmitButton<'a> {
     /// The first one, as a browser does on Enter.
     First,
     /// By its name, id or text.
     Named(&'a str),
     Node(NodeId),
     /// A script sends it.
-    Nothing,
+    NoButton,
 }
 
 const URLENCODED: &str = "application/x-www-form-urlencoded";
@@ -56,18 +56,23 @@ impl Form {
         page: &Url,
         encoding: &'static Encoding,
         values: &BTreeMap<String, String>,
-        press: Press<'_>,
-    ) -> Result<Filled, FormError> {
+        press: SubmitButton<'_>,
+    ) -> Result<FilledForm, FormError> {
         let mut fields = self.fields.clone();
         for (wanted, value) in values {
             self.type_in(&mut fields, wanted, value)?;
         }
-        let button = self.press(press)?;
-        self.send(page, encoding, &entries(&fields, button), button)
+        let button = self.find_button(press)?;
+        self.encode_request(page, encoding, &entries(&fields, button), button)
     }
 
     /// The form as a script's post-back sends it.
-    pub fn post_back(&self, page: &Url, encoding: &'static Encoding, event: &PostBack) -> Result<Filled, FormError> {
+    pub fn post_back(
+        &self,
+        page: &Url,
+        encoding: &'static Encoding,
+        event: &PostBack,
+    ) -> Result<FilledForm, FormError> {
         let mut entries = entries(&self.fields, None);
         for (name, value) in [("__EVENTTARGET", &event.target), ("__EVENTARGUMENT", &event.argument)] {
             match entries.iter_mut().find(|(it, _)| it == name) {
@@ -75,55 +80,55 @@ impl Form {
                 None => entries.push((name.to_owned(), value.clone())),
             }
         }
-        self.send(page, encoding, &entries, None)
+        self.encode_request(page, encoding, &entries, None)
     }
 
-    fn send(
+    fn encode_request(
         &self,
         page: &Url,
         encoding: &'static Encoding,
-        entries: &[Entry],
+        entries: &[NameValue],
         button: Option<&Button>,
-    ) -> Result<Filled, FormError> {
-        let mut url = self.target(page, button)?;
+    ) -> Result<FilledForm, FormError> {
+        let mut url = self.action_url(page, button)?;
         let encoding = self.encoding(encoding);
         if !self.post {
             url.set_query(Some(&urlencoded(entries, encoding)));
-            return Ok(Filled { post: false, url, body: None, content_type: URLENCODED.to_owned() });
+            return Ok(FilledForm { post: false, url, body: None, content_type: URLENCODED.to_owned() });
         }
         let (body, content_type) = match self.enctype.as_str() {
             MULTIPART => multipart(entries, &self.fields, encoding),
             PLAIN => (plain(entries, encoding), PLAIN.to_owned()),
             _ => (urlencoded(entries, encoding).into_bytes(), URLENCODED.to_owned()),
         };
-        Ok(Filled { post: true, url, body: Some(body), content_type })
+        Ok(FilledForm { post: true, url, body: Some(body), content_type })
     }
 
-    pub(super) fn type_in(&self, fields: &mut [Field], wanted: &str, value: &str) -> Result<(), FormError> {
+    pub(super) fn type_in(&self, fields: &mut [FormField], wanted: &str, value: &str) -> Result<(), FormError> {
         let name = self.field_name(wanted).ok_or_else(|| FormError::NoField {
             wanted: wanted.to_owned(),
             there: listed(self.visible().map(|field| field.name.as_str())),
         })?;
-        let mut group: Vec<&mut Field> = fields.iter_mut().filter(|field| field.name == name).collect();
+        let mut group: Vec<&mut FormField> = fields.iter_mut().filter(|field| field.name == name).collect();
         let no_choice = |there: String| FormError::NoChoice { field: name.clone(), wanted: value.to_owned(), there };
         match group[0].kind {
-            Kind::Select => {
+            FieldKind::Select => {
                 let field = &mut *group[0];
                 let at = choice(field.options.iter().map(|it| (it.value.as_str(), it.label.as_str())), value)
                     .ok_or_else(|| no_choice(listed(field.options.iter().map(|it| it.label.as_str()))))?;
                 for (index, option) in field.options.iter_mut().enumerate() {
-                    option.chosen = index == at;
+                    option.selected = index == at;
                 }
             }
-            Kind::Radio | Kind::Checkbox if group.len() > 1 || group[0].kind == Kind::Radio => {
+            FieldKind::Radio | FieldKind::Checkbox if group.len() > 1 || group[0].kind == FieldKind::Radio => {
                 let at = choice(group.iter().map(|it| (it.value.as_str(), it.label.as_str())), value)
                     .ok_or_else(|| no_choice(listed(group.iter().map(|it| it.value.as_str()))))?;
                 for (index, field) in group.iter_mut().enumerate() {
-                    field.on = index == at;
+                    field.checked = index == at;
                 }
             }
-            Kind::Checkbox => {
-                group[0].on = !matches!(value.trim().to_lowercase().as_str(), "" | "false" | "no" | "off" | "0")
+            FieldKind::Checkbox => {
+                group[0].checked = !matches!(value.trim().to_lowercase().as_str(), "" | "false" | "no" | "off" | "0")
             }
             _ => group[0].value = value.to_owned(),
         }
@@ -133,29 +138,29 @@ impl Form {
     /// The field a person means: by its name, its id, what stands beside it, or what it is for.
     fn field_name(&self, wanted: &str) -> Option<String> {
         let low = wanted.trim().to_lowercase();
-        let by = |fits: &dyn Fn(&Field) -> bool| {
+        let by = |fits: &dyn Fn(&FormField) -> bool| {
             self.fields.iter().find(|field| fits(field)).map(|field| field.name.clone())
         };
         by(&|field| field.name == wanted)
             .or_else(|| by(&|field| field.name.to_lowercase() == low))
             .or_else(|| by(&|field| field.id.as_deref() == Some(wanted)))
-            .or_else(|| by(&|field| field.kind != Kind::Hidden && field.label.to_lowercase() == low))
+            .or_else(|| by(&|field| field.kind != FieldKind::Hidden && field.label.to_lowercase() == low))
             .or_else(|| match low.as_str() {
-                "password" => by(&|field| field.kind == Kind::Password),
+                "password" => by(&|field| field.kind == FieldKind::Password),
                 "user" | "username" | "email" | "login" => {
-                    by(&is_user).or_else(|| by(&|field| field.kind != Kind::Hidden && field.is_text()))
+                    by(&is_user).or_else(|| by(&|field| field.kind != FieldKind::Hidden && field.is_text()))
                 }
                 "q" | "query" | "search" => by(&is_query).or_else(|| by(&|field| field.is_text())),
                 _ => None,
             })
     }
 
-    pub(super) fn press(&self, press: Press<'_>) -> Result<Option<&Button>, FormError> {
+    pub(super) fn find_button(&self, press: SubmitButton<'_>) -> Result<Option<&Button>, FormError> {
         let wanted = match press {
-            Press::First => return Ok(self.buttons.first()),
-            Press::Node(node) => return Ok(self.buttons.iter().find(|button| button.node == node)),
-            Press::Nothing => return Ok(None),
-            Press::Named(wanted) => wanted,
+            SubmitButton::First => return Ok(self.buttons.first()),
+            SubmitButton::Node(node) => return Ok(self.buttons.iter().find(|button| button.node == node)),
+            SubmitButton::NoButton => return Ok(None),
+            SubmitButton::Named(wanted) => wanted,
         };
         let low = wanted.trim().to_lowercase();
         let exact = |it: &&Button| {
@@ -175,7 +180,7 @@ impl Form {
         self.buttons.iter().any(|button| button.node == node)
     }
 
-    fn target(&self, page: &Url, button: Option<&Button>) -> Result<Url, FormError> {
+    fn action_url(&self, page: &Url, button: Option<&Button>) -> Result<Url, FormError> {
         let action = button.and_then(|it| it.action.as_deref()).or(self.action.as_deref()).unwrap_or_default().trim();
         // An empty action is the page itself, whatever its base is.
         let base =
@@ -194,32 +199,32 @@ impl Form {
 }
 
 /// Name and value.
-type Entry = (String, String);
+type NameValue = (String, String);
 
 /// What a browser sends, in the order of the page.
-fn entries(fields: &[Field], button: Option<&Button>) -> Vec<Entry> {
+fn entries(fields: &[FormField], button: Option<&Button>) -> Vec<NameValue> {
     let mut entries = Vec::new();
     let mut pressed = button;
     for field in fields {
         if let Some(button) = pressed.take_if(|button| button.node < field.node) {
-            entries.extend(clicked(button));
+            entries.extend(button_entries(button));
         }
         match field.kind {
-            Kind::Checkbox | Kind::Radio if !field.on => {}
-            Kind::Select => {
-                let chosen = field.options.iter().filter(|it| it.chosen);
+            FieldKind::Checkbox | FieldKind::Radio if !field.checked => {}
+            FieldKind::Select => {
+                let chosen = field.options.iter().filter(|it| it.selected);
                 entries.extend(chosen.map(|it| (field.name.clone(), it.value.clone())));
             }
             // No file is ever chosen; a browser sends the empty name.
-            Kind::File => entries.push((field.name.clone(), String::new())),
+            FieldKind::File => entries.push((field.name.clone(), String::new())),
             _ => entries.push((field.name.clone(), field.value.clone())),
         }
     }
-    entries.extend(pressed.into_iter().flat_map(clicked));
+    entries.extend(pressed.into_iter().flat_map(button_entries));
     entries
 }
 
-fn clicked(button: &Button) -> Vec<(String, String)> {
+fn button_entries(button: &Button) -> Vec<(String, String)> {
     match (&button.name, button.image) {
         (Some(name), false) => vec![(name.clone(), button.value.clone())],
         (name, true) => {
@@ -230,7 +235,7 @@ fn clicked(button: &Button) -> Vec<(String, String)> {
     }
 }
 
-fn urlencoded(entries: &[Entry], encoding: &'static Encoding) -> String {
+fn urlencoded(entries: &[NameValue], encoding: &'static Encoding) -> String {
     let bytes: &dyn for<'t> Fn(&'t str) -> Cow<'t, [u8]> = &|text| encoding.encode(text).0;
     let mut out = form_urlencoded::Serializer::new(String::new());
     out.encoding_override(Some(bytes));
@@ -241,11 +246,11 @@ fn urlencoded(entries: &[Entry], encoding: &'static Encoding) -> String {
 }
 
 /// A part a field. No file is ever chosen: its part has the empty name, as a browser sends it.
-fn multipart(entries: &[Entry], fields: &[Field], encoding: &'static Encoding) -> (Vec<u8>, String) {
+fn multipart(entries: &[NameValue], fields: &[FormField], encoding: &'static Encoding) -> (Vec<u8>, String) {
     let boundary = format!("----pieme{}", uuid::Uuid::now_v7().simple());
     let mut body = Vec::new();
     for (name, value) in entries {
-        let is_file = fields.iter().any(|field| field.kind == Kind::File && field.name == *name);
+        let is_file = fields.iter().any(|field| field.kind == FieldKind::File && field.name == *name);
         let file = if is_file { "; filename=\"\"\r\nContent-Type: application/octet-stream" } else { "" };
         let name = name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
         let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
@@ -257,7 +262,7 @@ fn multipart(entries: &[Entry], fields: &[Field], encoding: &'static Encoding) -
     (body, format!("{MULTIPART}; boundary={boundary}"))
 }
 
-fn plain(entries: &[Entry], encoding: &'static Encoding) -> Vec<u8> {
+fn plain(entries: &[NameValue], encoding: &'static Encoding) -> Vec<u8> {
     let text: String = entries.iter().map(|(name, value)| format!("{name}={}\r\n", with_line_ends(value))).collect();
     encoding.encode(&text).0.into_owned()
 }

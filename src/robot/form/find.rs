@@ -1,15 +1,17 @@
 //! Which form a script means: by name, id or CSS, or by what it is for.
 
-use super::{Field, Form, Kind, Purpose, all, words};
+use super::{FieldKind, Form, FormField, FormPurpose, find_all, words};
 use crate::page::{NodeId, Selector, Tree};
 
 /// The form that is wanted: `"login"`, `"search"`, a form's name or id, or a CSS selector for it or for something in it.
 pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
-    let forms = all(tree);
+    let forms = find_all(tree);
     let wanted = wanted.trim();
     let meant = match wanted {
-        "login" => best(&forms, Purpose::Login, |form| form.password().is_some() && form.username().is_some()),
-        "search" => best(&forms, Purpose::Search, |form| form.visible().any(is_query)),
+        "login" => {
+            best_with_purpose(&forms, FormPurpose::Login, |form| form.password().is_some() && form.username().is_some())
+        }
+        "search" => best_with_purpose(&forms, FormPurpose::Search, |form| form.visible().any(is_query)),
         _ => None,
     };
     let named = |form: &&Form| form.name.as_deref() == Some(wanted) || form.id.as_deref() == Some(wanted);
@@ -20,8 +22,8 @@ pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
 }
 
 /// The form that an element of the page belongs to; post-backs send the page's first form wherever they stand.
-pub fn around(tree: &Tree, node: NodeId) -> Option<Form> {
-    let mut forms = all(tree);
+pub fn form_of_element(tree: &Tree, node: NodeId) -> Option<Form> {
+    let mut forms = find_all(tree);
     let own = forms.iter().position(|form| form.has_button(node)).or_else(|| {
         let around = tree.ancestors(node).find(|&it| tree.tag(it) == "form")?;
         forms.iter().position(|form| form.node == around)
@@ -31,14 +33,14 @@ pub fn around(tree: &Tree, node: NodeId) -> Option<Form> {
 }
 
 /// The first of the forms with this purpose that has all its fields, or else the first.
-fn best(forms: &[Form], purpose: Purpose, is_whole: fn(&Form) -> bool) -> Option<&Form> {
+fn best_with_purpose(forms: &[Form], purpose: FormPurpose, is_whole: fn(&Form) -> bool) -> Option<&Form> {
     let mut meant = forms.iter().filter(|form| form.purpose() == purpose);
     let first = meant.next()?;
     Some(if is_whole(first) { first } else { meant.find(|form| is_whole(form)).unwrap_or(first) })
 }
 
 /// Is this where the words searched for go?
-pub fn is_query(field: &Field) -> bool {
+pub fn is_query(field: &FormField) -> bool {
     const NAMES: &[&str] = &[
         "q",
         "query",
@@ -55,13 +57,14 @@ pub fn is_query(field: &Field) -> bool {
         "search_query",
         "wd",
     ];
-    field.is_text() && (field.kind == Kind::Search || NAMES.contains(&field.name.to_lowercase().as_str()))
+    field.is_text() && (field.kind == FieldKind::Search || NAMES.contains(&field.name.to_lowercase().as_str()))
 }
 
 /// Is this where the user's name goes?
-pub fn is_user(field: &Field) -> bool {
+pub fn is_user(field: &FormField) -> bool {
     const PARTS: &[&str] = &["user", "login", "email", "e-mail", "mail", "account", "name", "log", "id"];
     let name = field.name.to_lowercase();
-    let is_called = || PARTS.iter().any(|part| name.contains(part)) || words::says(&field.said(), words::USER);
-    field.is_text() && (field.kind == Kind::Email || is_called())
+    let is_called =
+        || PARTS.iter().any(|part| name.contains(part)) || words::contains_any(&field.description(), words::USER);
+    field.is_text() && (field.kind == FieldKind::Email || is_called())
 }

@@ -1,20 +1,20 @@
 //! The forms of a page, as a browser sees and sends them. Pure.
 
+mod browser_input;
 mod purpose;
 mod words;
 mod find;
 mod fill;
-mod live;
 
 use std::collections::HashMap;
 
 use crate::page::tree::collapse;
 use crate::page::{NodeId, Tree};
 
-pub use fill::{Filled, FormError, Press};
-pub use find::{around, find};
-pub use live::{Filling, Place};
-pub use purpose::Purpose;
+pub use self::browser_input::{BrowserInput, ElementPosition};
+pub use fill::{FilledForm, FormError, SubmitButton};
+pub use find::{find, form_of_element};
+pub use purpose::FormPurpose;
 
 #[derive(Clone, Debug)]
 pub struct Form {
@@ -33,12 +33,12 @@ pub struct Form {
     text: String,
     /// Passwords that only a script sends: they have no name.
     nameless_passwords: usize,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FormField>,
     pub buttons: Vec<Button>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct FormField {
     node: NodeId,
     pub name: String,
     id: Option<String>,
@@ -46,17 +46,17 @@ pub struct Field {
     pub label: String,
     /// What a browser may fill in by itself: `username`, `new-password`.
     autocomplete: String,
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Several lines: a message.
-    long: bool,
+    multiline: bool,
     pub value: String,
     /// Boxes and radios: is it ticked? All others go always.
-    on: bool,
-    options: Vec<Choice>,
+    checked: bool,
+    options: Vec<SelectOption>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     Text,
     Search,
     Email,
@@ -69,10 +69,10 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug)]
-struct Choice {
+struct SelectOption {
     value: String,
     label: String,
-    chosen: bool,
+    selected: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -88,10 +88,10 @@ pub struct Button {
 }
 
 /// All forms of the page, in document order.
-pub fn all(tree: &Tree) -> Vec<Form> {
+pub fn find_all(tree: &Tree) -> Vec<Form> {
     let base = tree.elements("base").find_map(|it| tree.attribute(it, "href")).map(str::to_owned);
     let mut forms: Vec<Form> = tree.elements("form").map(|node| form(tree, node, base.clone())).collect();
-    let index = Index::of(tree);
+    let index = FormIndex::of(tree);
     for node in tree.subtree(tree.root()).filter(|_| !index.forms.is_empty()) {
         if !matches!(tree.tag(node), "input" | "select" | "textarea" | "button") || is_disabled(tree, node) {
             continue;
@@ -109,7 +109,7 @@ pub fn all(tree: &Tree) -> Vec<Form> {
 }
 
 /// Where things are, gathered once: a hostile page has a hundred thousand forms and labels.
-struct Index<'t> {
+struct FormIndex<'t> {
     tree: &'t Tree,
     forms: Vec<NodeId>,
     form_ids: HashMap<&'t str, usize>,
@@ -117,8 +117,8 @@ struct Index<'t> {
     labels: HashMap<&'t str, NodeId>,
 }
 
-impl<'t> Index<'t> {
-    fn of(tree: &'t Tree) -> Index<'t> {
+impl<'t> FormIndex<'t> {
+    fn of(tree: &'t Tree) -> FormIndex<'t> {
         let forms: Vec<NodeId> = tree.elements("form").collect();
         let mut form_ids = HashMap::new();
         for (index, &form) in forms.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'t> Index<'t> {
                 labels.entry(id).or_insert(label);
             }
         }
-        Index { tree, forms, form_ids, labels }
+        FormIndex { tree, forms, form_ids, labels }
     }
 
     /// Which form a field belongs to: the one it names, the one around it, or the one that was opened inside the same table,
@@ -159,7 +159,7 @@ impl Form {
         named.unwrap_or_else(|| {
             let fields: Vec<&str> = self.visible().map(|field| field.name.as_str()).take(4).collect();
             match self.purpose() {
-                purpose @ (Purpose::Login | Purpose::Search) => purpose.word().to_owned(),
+                purpose @ (FormPurpose::Login | FormPurpose::Search) => purpose.name().to_owned(),
                 _ if fields.is_empty() => "a form with only buttons".to_owned(),
                 _ => format!("a form with {}", fields.join(", ")),
             }
@@ -167,18 +167,18 @@ impl Form {
     }
 
     /// The fields that a person fills in.
-    pub fn visible(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| field.kind != Kind::Hidden)
+    pub fn visible(&self) -> impl Iterator<Item = &FormField> {
+        self.fields.iter().filter(|field| field.kind != FieldKind::Hidden)
     }
 }
 
-impl Field {
+impl FormField {
     pub fn is_text(&self) -> bool {
-        matches!(self.kind, Kind::Text | Kind::Search | Kind::Email)
+        matches!(self.kind, FieldKind::Text | FieldKind::Search | FieldKind::Email)
     }
 
     /// All that tells what it is for, in lower case.
-    fn said(&self) -> String {
+    fn description(&self) -> String {
         format!("{} {} {}", self.name, self.id.as_deref().unwrap_or_default(), self.label).to_lowercase()
     }
 }
@@ -207,7 +207,7 @@ fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
         accept_charset: said("accept-charset"),
         base,
         hints: hints.to_lowercase(),
-        text: beginning(tree, node),
+        text: leading_text(tree, node),
         nameless_passwords: 0,
         fields: Vec::new(),
         buttons: Vec::new(),
@@ -217,7 +217,7 @@ fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
 /// How much of a form's text is read: titles stand first, and a form may be around the whole page.
 const TEXT_NODES: usize = 120;
 
-fn beginning(tree: &Tree, node: NodeId) -> String {
+fn leading_text(tree: &Tree, node: NodeId) -> String {
     let is_option =
         |it: NodeId| tree.parent(it).is_some_and(|parent| matches!(tree.tag(parent), "option" | "script" | "style"));
     let texts = tree.subtree(node).take(TEXT_NODES).filter(|&it| !is_option(it)).filter_map(|it| tree.own_text(it));
@@ -255,68 +255,68 @@ fn is_password(tree: &Tree, node: NodeId) -> bool {
 }
 
 /// A field that a browser would send; buttons that send nothing and fields without name are none.
-fn field(index: &Index<'_>, node: NodeId) -> Option<Field> {
+fn field(index: &FormIndex<'_>, node: NodeId) -> Option<FormField> {
     let tree = index.tree;
     let kind =
         match (tree.tag(node), tree.attribute(node, "type").unwrap_or_default().trim().to_ascii_lowercase().as_str()) {
-            ("select", _) => Kind::Select,
-            ("textarea", _) => Kind::Text,
+            ("select", _) => FieldKind::Select,
+            ("textarea", _) => FieldKind::Text,
             ("button", _) | ("input", "button" | "reset" | "submit" | "image") => return None,
-            ("input", "hidden") => Kind::Hidden,
-            ("input", "password") => Kind::Password,
-            ("input", "checkbox") => Kind::Checkbox,
-            ("input", "radio") => Kind::Radio,
-            ("input", "search") => Kind::Search,
-            ("input", "email") => Kind::Email,
-            ("input", "file") => Kind::File,
-            _ => Kind::Text,
+            ("input", "hidden") => FieldKind::Hidden,
+            ("input", "password") => FieldKind::Password,
+            ("input", "checkbox") => FieldKind::Checkbox,
+            ("input", "radio") => FieldKind::Radio,
+            ("input", "search") => FieldKind::Search,
+            ("input", "email") => FieldKind::Email,
+            ("input", "file") => FieldKind::File,
+            _ => FieldKind::Text,
         };
     let name = tree.attribute(node, "name").filter(|name| !name.is_empty())?.to_owned();
     let value = match (kind, tree.tag(node)) {
-        (Kind::Checkbox | Kind::Radio, _) => tree.attribute(node, "value").unwrap_or("on").to_owned(),
+        (FieldKind::Checkbox | FieldKind::Radio, _) => tree.attribute(node, "value").unwrap_or("on").to_owned(),
         (_, "textarea") => tree.children(node).filter_map(|it| tree.own_text(it)).collect(),
         _ => tree.attribute(node, "value").unwrap_or_default().to_owned(),
     };
-    Some(Field {
+    Some(FormField {
         node,
         name,
         id: tree.attribute(node, "id").map(str::to_owned),
         label: label(index, node),
         autocomplete: tree.attribute(node, "autocomplete").unwrap_or_default().to_ascii_lowercase(),
         kind,
-        long: tree.tag(node) == "textarea",
+        multiline: tree.tag(node) == "textarea",
         value,
-        on: tree.attribute(node, "checked").is_some(),
-        options: if kind == Kind::Select { choices(tree, node) } else { Vec::new() },
+        checked: tree.attribute(node, "checked").is_some(),
+        options: if kind == FieldKind::Select { select_options(tree, node) } else { Vec::new() },
     })
 }
 
 /// The options of a select. Where none is marked, a browser shows, and sends, the first.
-fn choices(tree: &Tree, select: NodeId) -> Vec<Choice> {
+fn select_options(tree: &Tree, select: NodeId) -> Vec<SelectOption> {
     let options =
         tree.subtree(select).filter(|&it| tree.tag(it) == "option" && tree.attribute(it, "disabled").is_none());
-    let mut choices: Vec<Choice> = options
+    let mut choices: Vec<SelectOption> = options
         .map(|it| {
             let label = tree.text(it);
             let value = tree.attribute(it, "value").map_or_else(|| label.clone(), str::to_owned);
-            Choice { value, label, chosen: tree.attribute(it, "selected").is_some() }
+            SelectOption { value, label, selected: tree.attribute(it, "selected").is_some() }
         })
         .collect();
     if tree.attribute(select, "multiple").is_some() {
         return choices;
     }
-    let last = choices.iter().rposition(|choice| choice.chosen).unwrap_or(0);
+    let last = choices.iter().rposition(|choice| choice.selected).unwrap_or(0);
     for (index, choice) in choices.iter_mut().enumerate() {
-        choice.chosen = index == last;
+        choice.selected = index == last;
     }
     choices
 }
 
-fn label(index: &Index<'_>, node: NodeId) -> String {
+fn label(index: &FormIndex<'_>, node: NodeId) -> String {
     let tree = index.tree;
     let told = tree.attribute(node, "id").and_then(|id| index.labels.get(id).copied());
     let around = || tree.ancestors(node).find(|&it| tree.tag(it) == "label");
-    let text = told.or_else(around).map(|label| beside(tree, label, node)).unwrap_or_default();
+    let text = told.or_else(around).map(|label| label_text(tree, label, node)).unwrap_or_default();
     let said = ["aria-label", "placeholder", "title"].iter().find_map(|name| tree.attribute(node, name));
     let text = if text.is_empty() { said.unwrap_or_default().trim().to_owned() } else { text };
     text.trim_end_matches(['*', ':', ' ']).to_owned()
@@ -326,7 +326,7 @@ fn label(index: &Index<'_>, node: NodeId) -> String {
 const LABEL_NODES: u32 = 32;
 
 /// A label's text without what is in the field itself: nobody calls a select by all its options.
-fn beside(tree: &Tree, label: NodeId, field: NodeId) -> String {
+fn label_text(tree: &Tree, label: NodeId, field: NodeId) -> String {
     let end = tree.end(label).0;
     let stretches = if tree.contains(label, field) {
         [label.0.max(field.0.saturating_sub(LABEL_NODES))..field.0, tree.end(field).0..end]

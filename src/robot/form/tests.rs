@@ -5,7 +5,7 @@ use url::Url;
 
 use super::*;
 
-fn filled(html: &str, wanted: &str, values: &[(&str, &str)], button: Option<&str>) -> Result<Filled, FormError> {
+fn filled(html: &str, wanted: &str, values: &[(&str, &str)], button: Option<&str>) -> Result<FilledForm, FormError> {
     filled_in(html, wanted, values, button, UTF_8)
 }
 
@@ -15,7 +15,7 @@ fn filled_in(
     values: &[(&str, &str)],
     button: Option<&str>,
     encoding: &'static Encoding,
-) -> Result<Filled, FormError> {
+) -> Result<FilledForm, FormError> {
     let tree = Tree::parse(html);
     let page = Url::parse("http://shop.test/dir/page?old=1#top").expect("a URL");
     let values: BTreeMap<String, String> = values.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -23,7 +23,7 @@ fn filled_in(
         &page,
         encoding,
         &values,
-        button.map_or(Press::First, Press::Named),
+        button.map_or(SubmitButton::First, SubmitButton::Named),
     )
 }
 
@@ -140,7 +140,7 @@ fn a_post_back_sends_the_whole_form_and_no_button() {
     );
     let event = crate::robot::post_back::PostBack { target: "grid".to_owned(), argument: "Page$2".to_owned() };
     let page = Url::parse("http://shop.test/list.aspx").expect("a URL");
-    let filled = all(&tree)[0].post_back(&page, UTF_8, &event).expect("a form that can be sent");
+    let filled = find_all(&tree)[0].post_back(&page, UTF_8, &event).expect("a form that can be sent");
     let body = String::from_utf8(filled.body.expect("a body")).expect("text");
     assert_eq!(body, "__VIEWSTATE=abc&__EVENTTARGET=grid&town=Halifax&__EVENTARGUMENT=Page%242");
 }
@@ -185,7 +185,7 @@ fn forms_are_found_by_what_they_are_for() {
     ] {
         assert_eq!(first_field(wanted).as_deref(), field, "{wanted}");
     }
-    let names: Vec<String> = all(&tree).iter().map(Form::describe).collect();
+    let names: Vec<String> = find_all(&tree).iter().map(Form::describe).collect();
     assert_eq!(names, ["newsletter", "reg", "login", "search", "opinion"]);
 }
 
@@ -197,16 +197,16 @@ fn a_registration_is_not_taken_for_a_log_in() {
 }
 
 /// What each form of the page is for, with its user, password and query fields.
-fn told(html: &str) -> Vec<String> {
-    let name = |field: Option<&Field>| field.map_or("-", |field| field.name.as_str()).to_owned();
-    let forms = all(&Tree::parse(html));
+fn form_purposes(html: &str) -> Vec<String> {
+    let name = |field: Option<&FormField>| field.map_or("-", |field| field.name.as_str()).to_owned();
+    let forms = find_all(&Tree::parse(html));
     let told = forms.iter().map(|form| {
         let fields = match form.purpose() {
-            Purpose::Login => format!(" {} {}", name(form.username()), name(form.password())),
-            Purpose::Search => format!(" {}", name(form.query())),
+            FormPurpose::Login => format!(" {} {}", name(form.username()), name(form.password())),
+            FormPurpose::Search => format!(" {}", name(form.query())),
             _ => String::new(),
         };
-        format!("{}{fields}", form.purpose().word())
+        format!("{}{fields}", form.purpose().name())
     });
     told.collect()
 }
@@ -240,7 +240,7 @@ fn a_form_tells_what_it_is_for() {
         ("<select name=style></select>", "other"),
         ("<input type=hidden name=token>", "other"),
     ] {
-        assert_eq!(told(&format!("<form method=post>{form}</form>")), [expected], "{form}");
+        assert_eq!(form_purposes(&format!("<form method=post>{form}</form>")), [expected], "{form}");
     }
 }
 
@@ -257,7 +257,7 @@ fn a_form_calls_itself_what_it_is_for() {
         ("<form action=/password/reset><input name=email></form>", "recovery"),
         ("<form class=newsletter><input name=name><input name=email></form>", "mailing-list"),
     ] {
-        assert_eq!(told(form), [expected], "{form}");
+        assert_eq!(form_purposes(form), [expected], "{form}");
     }
 }
 
@@ -272,22 +272,22 @@ fn the_log_ins_of_real_pages_are_found() {
         return;
     };
     #[derive(serde::Deserialize)]
-    struct Case {
+    struct FormPageCase {
         file: String,
-        forms: Vec<Labelled>,
+        forms: Vec<LabelledForm>,
     }
     #[derive(serde::Deserialize)]
-    struct Labelled {
+    struct LabelledForm {
         r#type: String,
         fields: BTreeMap<String, String>,
     }
-    let cases: Vec<Case> = serde_json::from_str(&list).expect("the corpus is JSON");
+    let cases: Vec<FormPageCase> = serde_json::from_str(&list).expect("the corpus is JSON");
     let (mut wanted, mut said, mut hit, mut password_known, mut password_hit) = (0, 0, 0, 0, 0);
     for case in &cases {
         let bytes = std::fs::read(folder.join(&case.file)).expect("a page of the corpus");
-        let forms = all(&Tree::parse(&crate::page::charset::decode(&bytes, None).text));
+        let forms = find_all(&Tree::parse(&crate::page::charset::decode(&bytes, None).text));
         for (place, labelled) in case.forms.iter().enumerate() {
-            let form = forms.get(place).filter(|form| form.purpose() == Purpose::Login);
+            let form = forms.get(place).filter(|form| form.purpose() == FormPurpose::Login);
             wanted += usize::from(labelled.r#type == "login");
             said += usize::from(form.is_some());
             let Some(form) = form.filter(|_| labelled.r#type == "login") else { continue };

@@ -31,7 +31,7 @@ pub const SEARCH: &str = "\
     search|find|such|recherch|cherch|buscar|busca|búsqueda|busqueda|procur|pesquis|zoek|cerca|ricerca|trova|поиск|\
     найти|искать|пошук|szuk|wyszuk|hledat|hledej|vyhled|vyhľad|keres|caut|căut|ara|sök|søg|søk|haku|hae|αναζήτηση|\
     търс|搜|検索|검색|بحث|חיפוש|ค้นหา|tìm|cari";
-pub const LETTER: &str = "\
+pub const NEWSLETTER: &str = "\
     newsletter|news-letter|news_letter|subscri|mailing|mailchimp|mc-embedded|mc4wp|maillist|mail-list|abonn|abonner|\
     suscri|boletín|boletin|assin|iscrizione newsletter|nieuwsbrief|biuletyn|odběr|odoberat|hírlevél|рассыл|подпис|\
     абон|бюлетин|bülten|uutiskirje|nyhetsbrev|nyhedsbrev|optin|opt-in|email sign|emailsignup|email-sign|\
@@ -53,13 +53,13 @@ pub const ADDRESS: &str = "\
     address|street|city|zip|postal|postcode|state|country|straße|strasse|plz|ort|adresse|ville|dirección|ciudad|\
     endereço|cidade|indirizzo|città|город|адрес|индекс";
 /// What only somebody new is asked.
-pub const PERSON: &str = "\
+pub const PERSONAL_DATA: &str = "\
     firstname|first name|first_name|first-name|fname|lastname|last name|last_name|last-name|surname|vorname|\
     nachname|prénom|prenom|apellido|sobrenome|cognome|voornaam|achternaam|imię|nazwisko|příjmení|jméno|фамилия|\
     gender|geschlecht|sex|civilit|birth|geburt|naissance|nacimiento|nascimento|dob|phone|telefon|teléfono|country|\
     zip|confirm|repeat|retype|again|wiederholen|captcha";
 /// What a field for somebody new is called.
-pub const NEWCOMER: &str = "new_user|newuser|new-user|reg_|register|registration|signup";
+pub const NEW_USER: &str = "new_user|newuser|new-user|reg_|register|registration|signup";
 pub const CAPTCHA: &str = "captcha|verif|security code";
 pub const TERMS: &str = "\
     agree|accept|terms|tos|agb|legal|privacy|datenschutz|conditions|condiciones|termos|условия|соглас|newsletter|\
@@ -68,17 +68,17 @@ pub const REMEMBER: &str = "\
     remember|autologin|auto-login|auto_login|keep|stay|persist|cookie|merken|angemeldet|souvenir|rester|recordar|\
     recuérd|lembrar|ricorda|onthoud|zapamięt|zapamat|emlékez|запомн|husk|kom ihåg|hatırla|save|自動|记住";
 /// Texts of a log-in that are no name.
-pub const NO_NAME: &str = "\
+pub const NOT_USER_NAME: &str = "\
     captcha|pass|pwd|hint|code|otp|token|postcode|zip|hidden|search|security|verif|cookielength|minutes";
 
 /// Is one of the words, which a bar separates, in the text? Words of up to three Latin letters must stand alone.
-pub fn says(text: &str, words: &str) -> bool {
-    let is_short = |word: &str| word.is_ascii() && word.len() <= ALONE;
+pub fn contains_any(text: &str, words: &str) -> bool {
+    let is_short = |word: &str| word.is_ascii() && word.len() <= MAX_WHOLE_WORD_LEN;
     words.split('|').any(|word| if is_short(word) { stands_alone(text, word) } else { text.contains(word) })
 }
 
 /// Shorter words are parts of many others: `ara` of `parameter`, `sex` of `Essex`.
-const ALONE: usize = 3;
+const MAX_WHOLE_WORD_LEN: usize = 3;
 
 fn stands_alone(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
@@ -89,19 +89,19 @@ fn stands_alone(text: &str, word: &str) -> bool {
 }
 
 /// All that the form says about itself, in lower case: its names, where it goes, what its buttons say.
-pub fn own(form: &Form) -> String {
+pub fn self_description(form: &Form) -> String {
     let parts = [form.name.as_deref(), form.id.as_deref(), form.action.as_deref(), Some(form.hints.as_str())];
-    let buttons = buttons(form);
+    let buttons = button_texts(form);
     let all: Vec<&str> = parts.into_iter().flatten().chain([buttons.as_str()]).collect();
     all.join(" ").to_lowercase()
 }
 
 /// What its buttons say, in lower case.
-pub fn buttons(form: &Form) -> String {
-    let buttons = form.buttons.iter().take(BUTTONS);
+pub fn button_texts(form: &Form) -> String {
+    let buttons = form.buttons.iter().take(MAX_BUTTONS);
     let said = buttons.flat_map(|button| [button.name.as_deref().unwrap_or_default(), button.text.as_str()]);
     said.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// A form has a button or two. A cart with one a row, or a hostile page, is not read to its end.
-const BUTTONS: usize = 20;
+const MAX_BUTTONS: usize = 20;

@@ -5,62 +5,66 @@ use std::time::{Duration, Instant};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use chrono::{DateTime, Utc};
 
-use crate::model::{PageMeta, Span};
-use crate::robot::session::{Purpose, Reply, Request, Session, shown};
-use crate::robot::trouble::{Lost, SessionError};
+use crate::model::{PageMeta, TimeSpan};
+use crate::robot::error::{ConnectionLoss, SessionError};
+use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session, display_url};
 
 /// No pause of our own is longer than this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A site that wants more peace than this has made a mistake, or wants to be rid of us (safety.md input 23).
-const LONGEST_WISH: Duration = Duration::from_secs(7 * 24 * 3600);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// A site that asks for a longer pause has made a mistake, or wants to be rid of us (docs/design/safety.md 6.23).
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Session {
     /// Asks until there is an answer that will stay the same, or the tries are used up.
-    pub(in crate::robot) async fn ask(&mut self, request: &Request, purpose: Purpose) -> Result<Reply, SessionError> {
-        let tries = if self.once_only { 0 } else { self.limits.retries };
+    pub(in crate::robot) async fn send_with_retries(
+        &mut self,
+        request: &PageRequest,
+        purpose: RequestPurpose,
+    ) -> Result<RequestOutcome, SessionError> {
+        let tries = if self.no_retries { 0 } else { self.limits.retries };
         let mut pauses = ExponentialBuilder::default()
-            .with_min_delay(self.patience.first_pause)
-            .with_max_delay(LONGEST_PAUSE)
+            .with_min_delay(self.timeouts.first_retry_delay)
+            .with_max_delay(MAX_BACKOFF)
             .with_max_times(usize::try_from(tries).unwrap_or(usize::MAX))
             .with_jitter()
             .build();
         for number in 1.. {
             let came = self.attempt(request, purpose).await;
             let wish = match &came {
-                Ok(Reply::Page(page)) => wish(&page.meta, Utc::now()),
-                Ok(Reply::Elsewhere { .. } | Reply::Forgotten) | Err(_) => None,
+                Ok(RequestOutcome::Page(page)) => retry_after(&page.meta, Utc::now()),
+                Ok(RequestOutcome::Redirect { .. } | RequestOutcome::CacheMiss) | Err(_) => None,
             };
-            let pause = if may_pass(request, &came) { pauses.next() } else { None };
+            let pause = if is_retryable(request, &came) { pauses.next() } else { None };
             let wait = pause.map(|pause| pause.max(wish.unwrap_or_default()));
             let Some(wait) = wait.filter(|wait| Instant::now() + *wait < self.deadline) else {
-                self.home.over(wish.unwrap_or_default());
+                self.run_host.finish_turn(wish.unwrap_or_default());
                 return came;
             };
-            self.home.over(wait);
+            self.run_host.finish_turn(wait);
             let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
-            let (method, url) = (request.method(), shown(&request.url));
+            let (method, url) = (request.method(), display_url(&request.url));
             self.note(format!("{method} {url}{why}; tried again in {} ({number} of {tries})", rounded(wait)));
-            self.in_time(tokio::time::sleep(wait), &request.url).await?;
+            self.before_deadline(tokio::time::sleep(wait), &request.url).await?;
         }
         unreachable!("the tries are counted")
     }
 }
 
 /// Is it worth another try, and is another try allowed? What a form has sent may have been done although no answer came.
-fn may_pass(request: &Request, came: &Result<Reply, SessionError>) -> bool {
+fn is_retryable(request: &PageRequest, came: &Result<RequestOutcome, SessionError>) -> bool {
     match came {
-        Ok(Reply::Page(page)) => !request.post && matches!(page.meta.status, 429 | 502 | 503 | 504),
-        Ok(Reply::Elsewhere { .. } | Reply::Forgotten) => false,
-        Err(error) => match error.lost() {
-            Some(Lost::Before) => true,
-            Some(Lost::MidWay) => !request.post,
-            Some(Lost::Nonsense) | None => false,
+        Ok(RequestOutcome::Page(page)) => !request.post && matches!(page.meta.status, 429 | 502 | 503 | 504),
+        Ok(RequestOutcome::Redirect { .. } | RequestOutcome::CacheMiss) => false,
+        Err(error) => match error.connection_loss() {
+            Some(ConnectionLoss::BeforeSend) => true,
+            Some(ConnectionLoss::AfterSend) => !request.post,
+            Some(ConnectionLoss::InvalidResponse) | None => false,
         },
     }
 }
 
 /// How long the site wants to be left alone: `Retry-After` in seconds or as a date. Nonsense is no wish.
-pub fn wish(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
+pub fn retry_after(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
     if !matches!(page.status, 429 | 503) {
         return None;
     }
@@ -68,17 +72,17 @@ pub fn wish(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // More digits than fit are a very long time.
         let seconds = text.parse().unwrap_or(u64::MAX);
-        return Some(Duration::from_secs(seconds).min(LONGEST_WISH));
+        return Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
     }
     let date = DateTime::parse_from_rfc2822(text).ok()?;
     let wait = (date.with_timezone(&Utc) - now).to_std().unwrap_or_default();
-    Some(wait.min(LONGEST_WISH))
+    Some(wait.min(MAX_RETRY_AFTER))
 }
 
 /// A length of time as people say it.
-pub fn rounded(time: Duration) -> Span {
+pub fn rounded(time: Duration) -> TimeSpan {
     let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    Span(Duration::from_millis(if ms < 10_000 { ms.div_ceil(100) * 100 } else { ms.div_ceil(1_000) * 1_000 }))
+    TimeSpan(Duration::from_millis(if ms < 10_000 { ms.div_ceil(100) * 100 } else { ms.div_ceil(1_000) * 1_000 }))
 }
 
 #[cfg(test)]
@@ -116,9 +120,9 @@ mod tests {
             ("Mon, 16 Nov 2026 07:00:00 GMT", Some(0)),
             ("Fri, 31 Dec 9999 23:59:59 GMT", Some(WEEK)),
         ] {
-            assert_eq!(wish(&answer(429, text), now()).map(|it| it.as_secs()), seconds, "{text:?}");
+            assert_eq!(retry_after(&answer(429, text), now()).map(|it| it.as_secs()), seconds, "{text:?}");
         }
-        assert_eq!(wish(&answer(200, "120"), now()), None, "only who turns us away has a wish");
+        assert_eq!(retry_after(&answer(200, "120"), now()), None, "only who turns us away has a wish");
     }
 
     #[test]

@@ -8,13 +8,13 @@ use url::Url;
 
 use crate::model::RobotsTxt;
 use crate::robot::address::origin;
-use crate::robot::session::{Purpose, Reply, Request, Session};
-use crate::robot::trouble::SessionError;
+use crate::robot::error::SessionError;
+use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session};
 
 /// The standard's own number.
 const MAX_REDIRECTS: u32 = 5;
 /// The standard says not to use an older one.
-const FRESH: TimeDelta = TimeDelta::hours(24);
+const MAX_ROBOTS_AGE: TimeDelta = TimeDelta::hours(24);
 /// Some ask for an hour between two requests, and mean other robots.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(60);
 /// The guard lets few hosts pass, but a host has many ports.
@@ -25,32 +25,33 @@ const MAX_ORIGINS: usize = 100;
 const MAX_LINES: usize = 2_000;
 
 /// What one origin lets us do.
-pub struct Rules {
-    kind: Kind,
+pub struct RobotsRules {
+    policy: RobotsPolicy,
     /// Between two requests, as the site wants it.
-    delay: Duration,
+    crawl_delay: Duration,
 }
 
-enum Kind {
-    Stated {
+enum RobotsPolicy {
+    Parsed {
         robot: Robot,
         text: String,
     },
     /// It could not be had, for a reason of the site's; until it can, the site is closed to robots.
-    Unknown {
+    Unavailable {
         status: u16,
     },
 }
 
 impl Session {
     /// May this address be fetched, as far as its site is concerned?
-    pub(in crate::robot) async fn heed_robots(&mut self, url: &Url) -> Result<(), SessionError> {
+    pub(in crate::robot) async fn check_robots_txt(&mut self, url: &Url) -> Result<(), SessionError> {
         let Some(name) = self.limits.robot.clone() else { return Ok(()) };
         let origin = origin(url);
         if !self.robots.contains_key(&*origin) {
-            let fresh = self.home.robots(&origin).filter(|it| Utc::now() - it.fetched_at < FRESH);
+            let fresh =
+                self.run_host.cached_robots_txt(&origin).filter(|it| Utc::now() - it.fetched_at < MAX_ROBOTS_AGE);
             let rules = match fresh {
-                Some(robots) => Rules::read(&name, &robots.text),
+                Some(robots) => RobotsRules::parse(&name, &robots.text),
                 None => self.fetch_robots(&name, url, &origin).await?,
             };
             if self.robots.len() >= MAX_ORIGINS {
@@ -58,7 +59,7 @@ impl Session {
             }
             self.robots.insert(origin.clone().into_owned(), rules);
         }
-        match self.robots[&*origin].objection(&name, url) {
+        match self.robots[&*origin].forbidding_rule(&name, url) {
             None => Ok(()),
             Some(rule) => {
                 Err(SessionError::RobotsTxt { origin: origin.into_owned(), path: url.path().to_owned(), rule })
@@ -68,45 +69,48 @@ impl Session {
 
     /// How long this site wants us to wait between two requests.
     pub(in crate::robot) fn crawl_delay(&self, url: &Url) -> Duration {
-        self.robots.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.delay)
+        self.robots.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.crawl_delay)
     }
 
     /// A failing connection ends the run under its own name: the page would have met the same.
-    async fn fetch_robots(&mut self, name: &str, url: &Url, origin: &str) -> Result<Rules, SessionError> {
-        let mut request = Request::get(url.join("/robots.txt").expect("a path that every http address can have"));
+    async fn fetch_robots(&mut self, name: &str, url: &Url, origin: &str) -> Result<RobotsRules, SessionError> {
+        let mut request = PageRequest::get(url.join("/robots.txt").expect("a path that every http address can have"));
         let mut text = String::new();
         for _ in 0..=MAX_REDIRECTS {
-            match self.ask(&request, Purpose::Robots).await? {
-                Reply::Page(page) => {
+            match self.send_with_retries(&request, RequestPurpose::Robots).await? {
+                RequestOutcome::Page(page) => {
                     let status = page.meta.status;
                     if status == 429 || status >= 500 {
-                        return Ok(Rules { kind: Kind::Unknown { status }, delay: Duration::ZERO });
+                        return Ok(RobotsRules {
+                            policy: RobotsPolicy::Unavailable { status },
+                            crawl_delay: Duration::ZERO,
+                        });
                     }
                     if status < 300 {
                         text = String::from_utf8_lossy(&page.body).into_owned();
                     }
                     break;
                 }
-                Reply::Elsewhere { status, location } => {
+                RequestOutcome::Redirect { status, location } => {
                     // One that leads astray is as good as none.
-                    let Ok(next) = self.follow(&request, status, &location) else { break };
-                    if self.guard.url(&next.url).is_err() {
+                    let Ok(next) = self.follow_redirect(&request, status, &location) else { break };
+                    if self.guard.check_url(&next.url).is_err() {
                         break;
                     }
                     request = next;
                 }
-                Reply::Forgotten => break,
+                RequestOutcome::CacheMiss => break,
             }
         }
         let robots = RobotsTxt { origin: origin.to_owned(), text, fetched_at: Utc::now() };
-        let rules = Rules::read(name, &robots.text);
-        self.home.keep_robots(robots);
+        let rules = RobotsRules::parse(name, &robots.text);
+        self.run_host.cache_robots_txt(robots);
         Ok(rules)
     }
 }
 
-impl Rules {
-    fn read(name: &str, text: &str) -> Rules {
+impl RobotsRules {
+    fn parse(name: &str, text: &str) -> RobotsRules {
         let says_something = |line: &&str| {
             let line = line.trim_start();
             !line.is_empty() && !line.starts_with('#')
@@ -122,24 +126,24 @@ impl Rules {
         let robot = robot.unwrap_or_else(|_| Robot::new(name, b"").expect("an empty robots.txt"));
         let wanted = robot.delay.filter(|delay| delay.is_finite() && *delay > 0.0).unwrap_or(0.0);
         let delay = Duration::from_secs_f32(wanted.min(MAX_CRAWL_DELAY.as_secs_f32()));
-        Rules { kind: Kind::Stated { robot, text }, delay }
+        RobotsRules { policy: RobotsPolicy::Parsed { robot, text }, crawl_delay: delay }
     }
 
     /// The rule that forbids it.
-    fn objection(&self, name: &str, url: &Url) -> Option<String> {
-        match &self.kind {
-            Kind::Unknown { status } => {
+    fn forbidding_rule(&self, name: &str, url: &Url) -> Option<String> {
+        match &self.policy {
+            RobotsPolicy::Unavailable { status } => {
                 Some(format!("it answered with status {status}, and until it can be read all of the site is closed"))
             }
-            Kind::Stated { text, .. } if text.is_empty() => None,
-            Kind::Stated { robot, .. } if robot.allowed(url.as_str()) => None,
-            Kind::Stated { text, .. } => Some(format!("“{}”", rule(name, text, url))),
+            RobotsPolicy::Parsed { text, .. } if text.is_empty() => None,
+            RobotsPolicy::Parsed { robot, .. } if robot.allowed(url.as_str()) => None,
+            RobotsPolicy::Parsed { text, .. } => Some(format!("“{}”", forbidding_line(name, text, url))),
         }
     }
 }
 
 /// The line that forbids this address: of those that would alone, the longest.
-fn rule(name: &str, text: &str, url: &Url) -> String {
+fn forbidding_line(name: &str, text: &str, url: &Url) -> String {
     const MAX_CHARS: usize = 200;
     let forbids = |line: &&str| {
         let is_rule = line.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("disallow:"));
@@ -150,7 +154,7 @@ fn rule(name: &str, text: &str, url: &Url) -> String {
 }
 
 /// What robots.txt files call a robot: the first word of its `User-Agent`, without version.
-pub fn name(user_agent: &str) -> String {
+pub fn product_token(user_agent: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_');
     let word: String = user_agent.chars().take_while(|c| is_word(*c)).collect();
     if word.is_empty() { "*".to_owned() } else { word.to_ascii_lowercase() }
@@ -164,7 +168,7 @@ mod tests {
 
     fn objection(text: &str, path: &str) -> Option<String> {
         let url = Url::parse("https://shop.test").and_then(|it| it.join(path)).expect("a URL of the test");
-        Rules::read("pieme", text).objection("pieme", &url)
+        RobotsRules::parse("pieme", text).forbidding_rule("pieme", &url)
     }
 
     #[test]
@@ -199,8 +203,8 @@ mod tests {
         for (text, seconds) in
             [("5", 5.0), ("0.5", 0.5), ("999999", 60.0), ("-3", 0.0), ("NaN", 0.0), ("inf", 0.0), ("soon", 0.0)]
         {
-            let rules = Rules::read("pieme", &format!("User-agent: *\nCrawl-delay: {text}\n"));
-            assert_eq!(rules.delay, Duration::from_secs_f32(seconds), "{text}");
+            let rules = RobotsRules::parse("pieme", &format!("User-agent: *\nCrawl-delay: {text}\n"));
+            assert_eq!(rules.crawl_delay, Duration::from_secs_f32(seconds), "{text}");
         }
     }
 
@@ -220,7 +224,7 @@ mod tests {
         for (agent, word) in
             [("pieme/0.1.0", "pieme"), ("Mozilla/5.0 (X11)", "mozilla"), ("Acme-Bot", "acme-bot"), ("", "*")]
         {
-            assert_eq!(name(agent), word);
+            assert_eq!(product_token(agent), word);
         }
     }
 }

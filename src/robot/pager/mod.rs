@@ -1,20 +1,20 @@
 //! The next link of a page. Pure: every link is scored by what it says, where it stands and where it leads.
 
-mod again;
+mod url_page_number;
+mod load_more;
+mod previous_link;
 mod words;
 mod phrases;
 mod numbers;
-mod series;
-mod more;
 mod post_back;
 
 use url::Url;
 
 use super::link;
 use crate::page::{NodeId, Tree};
-use words::Says;
+use words::LinkMeaning;
 
-pub use again::Way;
+pub use self::previous_link::NextLinkFinder;
 
 /// How a page leads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,27 +42,27 @@ impl Paging {
 /// What “next” means. A blog's “Older posts” leads on through the list, but is *previous* to those who read the blog as a diary,
 /// and many blogs mark it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum NextPolicy {
     /// What the page shows its readers as next: a mark in its head that no visible link shares does not count, and newer posts
     /// come after older ones unless the page marks them otherwise.
-    Shown,
+    AsShown,
     /// Where a walk through the whole list goes on: to older posts.
-    Onward,
+    ThroughList,
 }
 
-pub fn paging(tree: &Tree, url: &Url, reading: Reading) -> Paging {
+pub fn paging(tree: &Tree, url: &Url, reading: NextPolicy) -> Paging {
     if let Some(node) = next_node(tree, url, reading) {
         return Paging::Next(node);
     }
-    if more::is_there(tree) {
+    if load_more::exists(tree) {
         return Paging::More;
     }
-    if numbers::are_there(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
+    if numbers::exists(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
 }
 
 /// Where a walk goes on from this page; `None` when no link says so clearly.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
-    Way::default().on(tree, url)
+    NextLinkFinder::default().next_url(tree, url)
 }
 
 /// The element whose post-back leads on, where no link does.
@@ -72,22 +72,22 @@ pub fn next_post_back(tree: &Tree) -> Option<NodeId> {
 
 /// Where a “load more” button says that more is.
 pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
-    more::address(tree, base)
+    load_more::address(tree, base)
 }
 
 /// The “load more” button, for who can press it.
 pub fn more_button(tree: &Tree) -> Option<NodeId> {
-    more::button(tree)
+    load_more::button(tree)
 }
 
 /// The link itself.
-pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
+pub fn next_node(tree: &Tree, url: &Url, reading: NextPolicy) -> Option<NodeId> {
     let base = link::base(tree, url);
-    let numbered = numbers::after_current(tree, url, &base);
-    let page = Around { tree, url, reading, marked: marked(tree, url, &base) };
+    let numbered = numbers::next_number(tree, url, &base);
+    let page = LinkScorer { tree, url, policy: reading, rel_next: rel_next_of_head(tree, url, &base) };
     let mut best: Option<(i32, NodeId)> = None;
     for node in tree.subtree(tree.root()).filter(|&node| link::is_link(tree, node)) {
-        if tree.tag(node) == "link" && reading == Reading::Shown {
+        if tree.tag(node) == "link" && reading == NextPolicy::AsShown {
             continue;
         }
         if numbered != Some(node) && !page.may_lead_on(node) {
@@ -96,7 +96,7 @@ pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
         let Some(target) = target(tree, url, &base, node).filter(|_| !in_other_widget(tree, node)) else { continue };
         let score = page.score(node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
         // The first of equals: pagers stand above and below a list, and say the same.
-        if score >= ENOUGH && best.as_ref().is_none_or(|(so_far, _)| score > *so_far) {
+        if score >= MIN_SCORE && best.as_ref().is_none_or(|(so_far, _)| score > *so_far) {
             best = Some((score, node));
         }
     }
@@ -104,7 +104,7 @@ pub fn next_node(tree: &Tree, url: &Url, reading: Reading) -> Option<NodeId> {
 }
 
 /// Where the page's head says that the next one is.
-fn marked(tree: &Tree, url: &Url, base: &Url) -> Option<Url> {
+fn rel_next_of_head(tree: &Tree, url: &Url, base: &Url) -> Option<Url> {
     let mut marks = tree.elements("link").filter(|&node| has_rel(tree, node, &["next"]));
     marks.find_map(|node| target(tree, url, base, node))
 }
@@ -115,7 +115,7 @@ fn has_rel(tree: &Tree, node: NodeId, words: &[&str]) -> bool {
 }
 
 // Weights, set by hand on the 119 labelled pages that the test below reads. Two signs that agree are enough, one weak sign is not.
-const ENOUGH: i32 = 8;
+const MIN_SCORE: i32 = 8;
 const REL: i32 = 9;
 const TEXT: i32 = 7;
 const ARROW: i32 = 4;
@@ -143,50 +143,51 @@ fn target(tree: &Tree, url: &Url, base: &Url, node: NodeId) -> Option<Url> {
     let mut here = url.clone();
     here.set_fragment(None);
     target.set_fragment(None);
-    (target != here && site(&target) == site(url)).then_some(target)
+    (target != here && host_without_www(&target) == host_without_www(url)).then_some(target)
 }
 
-fn site(url: &Url) -> Option<&str> {
+fn host_without_www(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
 /// What every link of a page is judged by.
-struct Around<'a> {
+struct LinkScorer<'a> {
     tree: &'a Tree,
     url: &'a Url,
-    reading: Reading,
-    marked: Option<Url>,
+    policy: NextPolicy,
+    rel_next: Option<Url>,
 }
 
-impl Around<'_> {
+impl LinkScorer<'_> {
     /// Does anything speak for this link? Most links of a page say nothing, and where they lead need not be worked out.
     fn may_lead_on(&self, node: NodeId) -> bool {
         let tree = self.tree;
         let label = link::label(tree, node);
-        self.marked.is_some()
+        self.rel_next.is_some()
             || has_rel(tree, node, &["next"])
-            || words::text(&label) != Says::Nothing
+            || words::label_meaning(&label) != LinkMeaning::Nothing
             || label.is_empty() && words::is_drawn_arrow(tree, node)
-            || words::attributes(tree, node, Says::Next)
+            || words::attributes_mean(tree, node, LinkMeaning::Next)
     }
 
     fn score(&self, node: NodeId, target: &Url) -> i32 {
         let tree = self.tree;
-        let is_next = words::attributes(tree, node, Says::Next);
-        let is_back = has_rel(tree, node, &["prev", "previous"]) || words::attributes(tree, node, Says::Back);
-        let is_marked = has_rel(tree, node, &["next"]) || self.marked.as_ref() == Some(target);
+        let is_next = words::attributes_mean(tree, node, LinkMeaning::Next);
+        let is_back =
+            has_rel(tree, node, &["prev", "previous"]) || words::attributes_mean(tree, node, LinkMeaning::Back);
+        let is_marked = has_rel(tree, node, &["next"]) || self.rel_next.as_ref() == Some(target);
         let label = link::label(tree, node);
         let is_drawn = label.is_empty() && words::is_drawn_arrow(tree, node);
-        let mut score = match if is_drawn { Says::Arrow } else { words::text(&label) } {
-            Says::Older if self.reading == Reading::Onward => return BY_AGE,
-            Says::Older if (is_next || is_marked) && !is_back => return BY_AGE,
-            Says::Newer if self.reading == Reading::Shown && !is_back => return BY_AGE,
-            Says::Older | Says::Newer | Says::Back | Says::NextOther => return NEVER,
+        let mut score = match if is_drawn { LinkMeaning::Arrow } else { words::label_meaning(&label) } {
+            LinkMeaning::Older if self.policy == NextPolicy::ThroughList => return BY_AGE,
+            LinkMeaning::Older if (is_next || is_marked) && !is_back => return BY_AGE,
+            LinkMeaning::Newer if self.policy == NextPolicy::AsShown && !is_back => return BY_AGE,
+            LinkMeaning::Older | LinkMeaning::Newer | LinkMeaning::Back | LinkMeaning::NextOther => return NEVER,
             _ if is_back => return NEVER,
-            Says::Next => TEXT,
-            Says::Arrow => ARROW,
-            Says::More if series::is_one_on(self.url, target) => TEXT,
-            Says::More | Says::Nothing => 0,
+            LinkMeaning::Next => TEXT,
+            LinkMeaning::Arrow => ARROW,
+            LinkMeaning::More if url_page_number::is_next_page(self.url, target) => TEXT,
+            LinkMeaning::More | LinkMeaning::Nothing => 0,
         };
         if is_marked {
             score += REL;
@@ -202,9 +203,11 @@ impl Around<'_> {
         }
         score
             + match () {
-                () if self.reading == Reading::Onward && series::leads_back(self.url, target) => COUNTED_DOWN,
+                () if self.policy == NextPolicy::ThroughList && url_page_number::is_earlier_page(self.url, target) => {
+                    COUNTED_DOWN
+                }
                 () if same_list(self.url, target) => SAME_LIST,
-                () if series::is_one_on(self.url, target) => COUNTED,
+                () if url_page_number::is_next_page(self.url, target) => COUNTED,
                 () => ELSEWHERE,
             }
     }
@@ -225,7 +228,7 @@ fn in_other_widget(tree: &Tree, node: NodeId) -> bool {
 
 /// Is the target in the same list, and not before this page?
 fn leads_on_in_list(url: &Url, target: &Url) -> bool {
-    same_list(url, target) && !series::leads_back(url, target)
+    same_list(url, target) && !url_page_number::is_earlier_page(url, target)
 }
 
 /// Does the address look like the same list, further on: the same path but for numbers, or the same path and other numbers in

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::super::link;
-use super::{series, words};
+use super::{url_page_number, words};
 use crate::page::{NodeId, Tree};
 
 /// A number farther up than this shares too large a part of the page with the others to be of one pager.
@@ -17,7 +17,7 @@ const MAX_PAGE: u32 = 100_000;
 const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispage", "here", "currentpage"];
 
 /// The link to the page after the current one, in a pager of numbers.
-pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
+pub fn next_number(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
     pagers(tree, base).into_iter().find_map(|(pager, numbers)| {
         let current = current(tree, url, base, pager, &numbers)?;
         numbers.iter().find(|(_, number)| *number == current + 1).map(|(node, _)| *node)
@@ -25,7 +25,7 @@ pub fn after_current(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
 }
 
 /// Is there a pager of numbers at all, for this list?
-pub fn are_there(tree: &Tree, url: &Url, base: &Url) -> bool {
+pub fn exists(tree: &Tree, url: &Url, base: &Url) -> bool {
     let same_list = |node: NodeId| {
         tree.attribute(node, "href")
             .and_then(|href| link::resolve(base, href))
@@ -57,13 +57,13 @@ fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
             pagers.entry(pager).or_default().push((node, number));
         }
     }
-    pagers.retain(|_, numbers| numbers.len() <= MAX_NUMBERS && alike(tree, base, numbers));
+    pagers.retain(|_, numbers| numbers.len() <= MAX_NUMBERS && share_url_pattern(tree, base, numbers));
     pagers
 }
 
 /// Most links say something, and need not be read to their end to be no number.
 fn has_letters(tree: &Tree, link: NodeId) -> bool {
-    tree.shown_texts(link).any(|text| text.bytes().any(|b| b.is_ascii_alphabetic()))
+    tree.visible_texts(link).any(|text| text.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
 /// A text that is a page's number and nothing else.
@@ -98,12 +98,12 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
                 numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
             })
         })
-        .or_else(|| counted(tree, url, base, numbers))
+        .or_else(|| number_in_url(tree, url, base, numbers))
 }
 
 /// What this page's own address counts, where those of the links count what they say.
-fn counted(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
-    let place = |url: &Url| series::place(url).and_then(|place| u32::try_from(place).ok());
+fn number_in_url(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
+    let place = |url: &Url| url_page_number::page_number(url).and_then(|place| u32::try_from(place).ok());
     let counts = |&(node, number): &(NodeId, u32)| {
         let target = tree.attribute(node, "href").and_then(|href| link::resolve(base, href));
         target.is_some_and(|target| place(&target) == Some(number))
@@ -113,7 +113,7 @@ fn counted(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Opt
 }
 
 /// Do the numbers lead to pages of one kind: the same address but for digits?
-fn alike(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool {
+fn share_url_pattern(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool {
     let shape = |node: NodeId| {
         let target = link::resolve(base, tree.attribute(node, "href")?)?;
         Some(target.as_str().chars().filter(|c| !c.is_ascii_digit()).collect::<String>())

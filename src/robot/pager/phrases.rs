@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use foldhash::{HashMap, HashSet};
 
-use super::words::Says;
+use super::words::LinkMeaning;
 
 const NEXT: &str = "\
     next|next page|next entries|next posts|go to next page|more results|next results|forward|weiter|nächste|nächste seite|naechste|vor|\
@@ -72,9 +72,14 @@ const ARROWS: &str = "\
     >|>>|»|›|→|▶|►|⟩|➔|→→|»»|⇒|❯|▸||navigate_next|chevron_right|keyboard_arrow_right|arrow_forward|arrow_right";
 
 /// What a text says that is one of the lists as a whole. Looked up for every link of every page, so it is one table.
-pub fn whole(text: &str) -> Option<Says> {
-    static TABLE: LazyLock<HashMap<&str, Says>> = LazyLock::new(|| {
-        let lists = [(BACK, Says::Back), (NEWER, Says::Newer), (OLDER, Says::Older), (NEXT, Says::Next)];
+pub fn meaning_of(text: &str) -> Option<LinkMeaning> {
+    static TABLE: LazyLock<HashMap<&str, LinkMeaning>> = LazyLock::new(|| {
+        let lists = [
+            (BACK, LinkMeaning::Back),
+            (NEWER, LinkMeaning::Newer),
+            (OLDER, LinkMeaning::Older),
+            (NEXT, LinkMeaning::Next),
+        ];
         lists.into_iter().flat_map(|(list, says)| list.split('|').map(move |it| (it, says))).collect()
     });
     TABLE.get(text).copied()
@@ -97,6 +102,6 @@ pub fn begins_with_more(text: &str) -> bool {
 }
 
 /// Is what stands after “next” something else than a page?
-pub fn is_other(text: &str) -> bool {
+pub fn names_other_content(text: &str) -> bool {
     OTHERS.split('|').any(|it| text.starts_with(it))
 }

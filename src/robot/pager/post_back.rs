@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::{link, post_back};
 use super::numbers::number;
-use super::words::{self, Says};
+use super::words::{self, LinkMeaning};
 use crate::page::{NodeId, Tree};
 
 /// The current page's number stands beside the links, not farther up than this.
@@ -14,11 +14,14 @@ const LEVELS: usize = 4;
 pub fn next(tree: &Tree) -> Option<NodeId> {
     let links: Vec<NodeId> = tree
         .subtree(tree.root())
-        .filter(|&node| is_pressed(tree, node) && post_back::of(tree, node).is_some())
+        .filter(|&node| is_post_back(tree, node) && post_back::post_back_of(tree, node).is_some())
         .collect();
-    let says_next =
-        |node: &&NodeId| words::text(&label(tree, **node)) == Says::Next || argument(tree, **node) == "Page$Next";
-    let is_arrow = |node: &&NodeId| words::text(&label(tree, **node)) == Says::Arrow && super::in_pager(tree, **node);
+    let says_next = |node: &&NodeId| {
+        words::label_meaning(&label(tree, **node)) == LinkMeaning::Next || argument(tree, **node) == "Page$Next"
+    };
+    let is_arrow = |node: &&NodeId| {
+        words::label_meaning(&label(tree, **node)) == LinkMeaning::Arrow && super::in_pager(tree, **node)
+    };
     let numbered = || links.iter().find(|node| is_after_current(tree, **node));
     links.iter().find(says_next).or_else(numbered).or_else(|| links.iter().find(is_arrow)).copied()
 }
@@ -31,7 +34,7 @@ fn is_after_current(tree: &Tree, node: NodeId) -> bool {
         matches!(text.trim(), "..." | "…").then(|| argument(tree, node).rsplit('$').next()?.parse().ok()).flatten()
     });
     let Some(own) = own else { return false };
-    let is_plain = |text: NodeId| tree.ancestors(text).take(LEVELS).all(|it| !is_pressed(tree, it));
+    let is_plain = |text: NodeId| tree.ancestors(text).take(LEVELS).all(|it| !is_post_back(tree, it));
     tree.ancestors(node).take(LEVELS).any(|around| {
         let texts = tree.subtree(around).filter_map(|it| Some((it, number(tree.own_text(it)?.trim())?)));
         texts.filter(|(it, _)| is_plain(*it)).any(|(_, current)| current + 1 == own)
@@ -39,10 +42,10 @@ fn is_after_current(tree: &Tree, node: NodeId) -> bool {
 }
 
 fn argument(tree: &Tree, node: NodeId) -> String {
-    post_back::of(tree, node).map(|event| event.argument).unwrap_or_default()
+    post_back::post_back_of(tree, node).map(|event| event.argument).unwrap_or_default()
 }
 
-fn is_pressed(tree: &Tree, node: NodeId) -> bool {
+fn is_post_back(tree: &Tree, node: NodeId) -> bool {
     matches!(tree.tag(node), "a" | "button" | "input")
 }
 

@@ -63,7 +63,7 @@ fn an_over_long_next_link_is_not_followed() {
 
 fn shown(html: &str, url: &str) -> (&'static str, Option<String>) {
     let tree = Tree::parse(html);
-    let paging = paging(&tree, &Url::parse(url).expect("a URL of the table"), Reading::Shown);
+    let paging = paging(&tree, &Url::parse(url).expect("a URL of the table"), NextPolicy::AsShown);
     let href = match paging {
         Paging::Next(node) => tree.attribute(node, "href").map(str::to_owned),
         _ => None,
@@ -160,13 +160,13 @@ fn the_next_link_of_real_pages_is_found() {
         return;
     };
     #[derive(serde::Deserialize)]
-    struct Case {
+    struct PagerPageCase {
         file: String,
         url: String,
         kind: String,
         next_href: Vec<String>,
     }
-    let cases: Vec<Case> = serde_json::from_str(&list).expect("the corpus is JSON");
+    let cases: Vec<PagerPageCase> = serde_json::from_str(&list).expect("the corpus is JSON");
     let (mut found, mut wanted, mut wrong, mut judged) = (0, 0, 0, 0);
     let mut report = String::new();
     for case in &cases {
@@ -176,7 +176,7 @@ fn the_next_link_of_real_pages_is_found() {
         let url = Url::parse(&case.url).expect("its URL");
         let tree = Tree::parse(&html);
         let base = link::base(&tree, &url);
-        let node = next_node(&tree, &url, Reading::Shown);
+        let node = next_node(&tree, &url, NextPolicy::AsShown);
         let got = node.and_then(|node| link::resolve(&base, tree.attribute(node, "href")?));
         let right: Vec<Url> = case.next_href.iter().filter_map(|href| base.join(href).ok()).collect();
         let ok = got.as_ref().is_some_and(|got| right.contains(got));

@@ -6,7 +6,7 @@ use super::phrases;
 use crate::page::{NodeId, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum LinkMeaning {
     Next,
     /// Nothing but an arrow to the right.
     Arrow,
@@ -28,7 +28,7 @@ const MAX_CHARS: usize = 40;
 const MAX_WRAPPER_NODES: u32 = 16;
 
 /// Does a button fetch more of the list? It may say of what: “Load more hotels”.
-pub fn says_more(label: &str) -> bool {
+pub fn is_load_more_label(label: &str) -> bool {
     let label = label.trim().to_lowercase();
     let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
     is_short && begins_with_more(&label)
@@ -39,33 +39,33 @@ fn begins_with_more(label: &str) -> bool {
 }
 
 /// What a link's text says.
-pub fn text(label: &str) -> Says {
+pub fn label_meaning(label: &str) -> LinkMeaning {
     let label = label.trim();
     // A letter is four bytes at most.
     if label.len() > 4 * MAX_CHARS {
-        return Says::Nothing;
+        return LinkMeaning::Nothing;
     }
     let mut room = [0; 4 * MAX_CHARS];
     let label = lowercase(label, &mut room);
     if label.is_empty() || label.chars().count() > MAX_CHARS || label.split_whitespace().count() > MAX_WORDS {
-        return Says::Nothing;
+        return LinkMeaning::Nothing;
     }
     if phrases::is_arrow(&label) {
-        return Says::Arrow;
+        return LinkMeaning::Arrow;
     }
     let bare = label.trim_matches(|c: char| !c.is_alphanumeric());
-    match phrases::whole(bare) {
-        Some(Says::Next) => return Says::Next,
-        _ if phrases::mentions_next(bare) => return Says::Next,
+    match phrases::meaning_of(bare) {
+        Some(LinkMeaning::Next) => return LinkMeaning::Next,
+        _ if phrases::mentions_next(bare) => return LinkMeaning::Next,
         Some(says) => return says,
         None => {}
     }
     match bare.strip_prefix("next ") {
-        Some(rest) if phrases::is_other(rest) => Says::NextOther,
+        Some(rest) if phrases::names_other_content(rest) => LinkMeaning::NextOther,
         // “Next 25 results”
-        Some(rest) if rest.starts_with("page") || rest.starts_with(|c: char| c.is_ascii_digit()) => Says::Next,
-        None if bare.starts_with("more ") || begins_with_more(bare) => Says::More,
-        _ => Says::Nothing,
+        Some(rest) if rest.starts_with("page") || rest.starts_with(|c: char| c.is_ascii_digit()) => LinkMeaning::Next,
+        None if bare.starts_with("more ") || begins_with_more(bare) => LinkMeaning::More,
+        _ => LinkMeaning::Nothing,
     }
 }
 
@@ -82,36 +82,38 @@ fn lowercase<'r>(text: &str, room: &'r mut [u8]) -> Cow<'r, str> {
 }
 
 /// Do class, id, title or label of the link, or of what it stands in alone, say so?
-pub fn attributes(tree: &Tree, node: NodeId, what: Says) -> bool {
+pub fn attributes_mean(tree: &Tree, node: NodeId, what: LinkMeaning) -> bool {
     let is_small = |it: NodeId| tree.end(it).0 - it.0 <= MAX_WRAPPER_NODES;
     let is_alone = |parent: NodeId| is_small(parent) && tree.text(parent) == tree.text(node);
-    says(tree, node, what)
-        || tree.parent(node).is_some_and(|parent| says(tree, parent, what) && is_alone(parent))
-        || tree.subtree(node).skip(1).take(3).any(|it| says(tree, it, what))
+    element_means(tree, node, what)
+        || tree.parent(node).is_some_and(|parent| element_means(tree, parent, what) && is_alone(parent))
+        || tree.subtree(node).skip(1).take(3).any(|it| element_means(tree, it, what))
 }
 
-fn says(tree: &Tree, node: NodeId, what: Says) -> bool {
+fn element_means(tree: &Tree, node: NodeId, what: LinkMeaning) -> bool {
     if tree.element(node).is_none_or(|it| it.attributes().len() == 0) {
         return false;
     }
-    let labelled =
-        ["title", "aria-label", "alt"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| text(it) == what);
-    labelled || ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| names_say(it) == what)
+    let labelled = ["title", "aria-label", "alt"]
+        .iter()
+        .filter_map(|name| tree.attribute(node, name))
+        .any(|it| label_meaning(it) == what);
+    labelled || ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| names_meaning(it) == what)
 }
 
 /// What class names and ids say: `btn-next`, `pageNext`; but not `prev_next`, which both links of a pager have.
-fn names_say(names: &str) -> Says {
+fn names_meaning(names: &str) -> LinkMeaning {
     let has_word = |word: &[u8]| names.as_bytes().windows(word.len()).any(|it| it.eq_ignore_ascii_case(word));
     if !has_word(b"next") && !has_word(b"prev") {
-        return Says::Nothing;
+        return LinkMeaning::Nothing;
     }
     let parts = parts(names);
     // `nextpostslink`, `pagenext`
     let has = |word: &str| parts.iter().any(|part| part.starts_with(word) || part.ends_with(word));
     match (has("next"), has("prev") || has("previous")) {
-        (true, false) => Says::Next,
-        (false, true) => Says::Back,
-        _ => Says::Nothing,
+        (true, false) => LinkMeaning::Next,
+        (false, true) => LinkMeaning::Back,
+        _ => LinkMeaning::Nothing,
     }
 }
 

@@ -1,16 +1,16 @@
 //! `expect` and the `when` of an `if`: what is said of the current page or of a variable.
 
-use super::super::Trouble;
-use super::super::session::shown;
-use super::super::walker::{Stand, Walker};
+use super::super::WalkError;
+use super::super::session::display_url;
+use super::super::walker::{LoadedPage, Walker};
 use super::follow::selector;
-use super::take;
+use super::match_values;
 use crate::model::Failure;
 use crate::model::script::{Condition, ExpectCause};
 use crate::page::tree::collapse;
 
-pub fn expect(walker: &mut Walker<'_>, condition: &Condition) -> Result<(), Trouble> {
-    match complaint(walker, condition)? {
+pub fn expect(walker: &mut Walker<'_>, condition: &Condition) -> Result<(), WalkError> {
+    match unmet_part(walker, condition)? {
         None => {
             walker.trace("as expected");
             Ok(())
@@ -21,23 +21,23 @@ pub fn expect(walker: &mut Walker<'_>, condition: &Condition) -> Result<(), Trou
                 ExpectCause::Login => Failure::Login,
                 ExpectCause::Blocked => Failure::Blocked,
             };
-            Err(walker.trouble(cause, sentence))
+            Err(walker.error(cause, sentence))
         }
     }
 }
 
-pub fn holds(walker: &Walker<'_>, condition: &Condition) -> Result<bool, Trouble> {
-    complaint(walker, condition).map(|complaint| complaint.is_none())
+pub fn holds(walker: &Walker<'_>, condition: &Condition) -> Result<bool, WalkError> {
+    unmet_part(walker, condition).map(|complaint| complaint.is_none())
 }
 
 /// The first thing that is not as said.
-pub fn complaint(walker: &Walker<'_>, condition: &Condition) -> Result<Option<String>, Trouble> {
-    let of_variable = of_variable(walker, condition)?;
+pub fn unmet_part(walker: &Walker<'_>, condition: &Condition) -> Result<Option<String>, WalkError> {
+    let of_variable = unmet_variable_part(walker, condition)?;
     if of_variable.is_some() || !is_about_page(condition) {
         return Ok(of_variable);
     }
-    let stand = walker.here()?;
-    let url = shown(&stand.page.meta.url);
+    let stand = walker.current_page()?;
+    let url = display_url(&stand.page.meta.url);
     if let Some(status) = condition.status
         && status != stand.page.meta.status
     {
@@ -61,7 +61,7 @@ pub fn complaint(walker: &Walker<'_>, condition: &Condition) -> Result<Option<St
         return Ok(Some(format!("nothing on {url} matches `{css}`")));
     }
     if let Some(pattern) = condition.matches.as_deref().filter(|_| condition.variable.is_none())
-        && !take::regex(walker, pattern)?.is_match(&text_of(stand))
+        && !match_values::regex(walker, pattern)?.is_match(&text_of(stand))
     {
         return Ok(Some(format!("the text of {url} does not match `{pattern}`")));
     }
@@ -76,7 +76,7 @@ fn is_about_page(condition: &Condition) -> bool {
         || condition.matches.is_some() && condition.variable.is_none()
 }
 
-fn of_variable(walker: &Walker<'_>, condition: &Condition) -> Result<Option<String>, Trouble> {
+fn unmet_variable_part(walker: &Walker<'_>, condition: &Condition) -> Result<Option<String>, WalkError> {
     let Some(name) = &condition.variable else { return Ok(None) };
     let value = walker.variables.get(name).map(String::as_str).unwrap_or_default();
     if let Some(wanted) = &condition.equals {
@@ -84,12 +84,12 @@ fn of_variable(walker: &Walker<'_>, condition: &Condition) -> Result<Option<Stri
         return Ok((value != wanted).then(|| format!("the variable `{name}` is “{value}”, not “{wanted}”")));
     }
     if let Some(pattern) = &condition.matches {
-        let fits = take::regex(walker, pattern)?.is_match(value);
+        let fits = match_values::regex(walker, pattern)?.is_match(value);
         return Ok((!fits).then(|| format!("the variable `{name}` is “{value}”, which does not match `{pattern}`")));
     }
     Ok(value.is_empty().then(|| format!("the variable `{name}` is empty")))
 }
 
-fn text_of(stand: &Stand) -> String {
+fn text_of(stand: &LoadedPage) -> String {
     stand.tree.text(stand.tree.root())
 }

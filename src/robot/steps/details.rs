@@ -3,29 +3,29 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::Trouble;
-use super::super::session::{Request, shown};
-use super::super::walker::{Stand, Walker};
+use super::super::WalkError;
+use super::super::session::{PageRequest, display_url};
+use super::super::walker::{LoadedPage, Walker};
 use crate::model::Failure;
-use crate::model::script::Details;
+use crate::model::script::DetailsStep;
 
 /// So many failures in a row, and the site is down or has had enough of us.
 const MAX_FAILURES: u32 = 10;
 
-pub async fn details(walker: &mut Walker<'_>, step: &Details) -> Result<(), Trouble> {
+pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), WalkError> {
     let links = walker.observer.links(step.column.as_deref());
-    let links = links.map_err(|why| walker.trouble(Failure::Robot, why))?;
+    let links = links.map_err(|why| walker.error(Failure::Robot, why))?;
     let most = step.max.map_or(links.len(), |max| links.len().min(max as usize));
     if most < links.len() {
         walker.trace(format!("{} records have a detail page; the first {most} are read (`max`)", links.len()));
     }
-    let list = walker.stand.clone();
-    let mut read: HashMap<String, Option<Rc<Stand>>> = HashMap::new();
+    let list = walker.current.clone();
+    let mut read: HashMap<String, Option<Rc<LoadedPage>>> = HashMap::new();
     let (mut missing, mut in_a_row, mut last) = (0, 0, None);
     for link in links.into_iter().take(most) {
-        let address = shown(&link.url);
+        let address = display_url(&link.url);
         if !read.contains_key(&address) {
-            let came = one(walker, link.url.clone(), list.as_deref()).await;
+            let came = fetch_detail(walker, link.url.clone(), list.as_deref()).await;
             let stand = match came {
                 Ok(stand) => {
                     in_a_row = 0;
@@ -46,11 +46,11 @@ pub async fn details(walker: &mut Walker<'_>, step: &Details) -> Result<(), Trou
             read.insert(address.clone(), stand);
         }
         if let Some(Some(stand)) = read.get(&address) {
-            let page = walker.blanked(&stand.page);
+            let page = walker.redacted_page(&stand.page);
             walker.observer.detail(link.record, page.as_ref().unwrap_or(&stand.page), &stand.tree);
         }
     }
-    walker.stand = list;
+    walker.current = list;
     walker.extracted = true;
     match last {
         Some(trouble) if missing == most => return Err(trouble),
@@ -64,11 +64,15 @@ pub async fn details(walker: &mut Walker<'_>, step: &Details) -> Result<(), Trou
     Ok(())
 }
 
-async fn one(walker: &mut Walker<'_>, url: url::Url, list: Option<&Stand>) -> Result<Rc<Stand>, Trouble> {
+async fn fetch_detail(
+    walker: &mut Walker<'_>,
+    url: url::Url,
+    list: Option<&LoadedPage>,
+) -> Result<Rc<LoadedPage>, WalkError> {
     let referrer = list.map(|list| list.page.meta.url.clone());
-    walker.go(Request { referrer, ..Request::get(url) }, true).await?;
-    let here = walker.stand.clone();
-    here.ok_or_else(|| walker.trouble(Failure::Internal, "a page that came is not there"))
+    walker.go(PageRequest { referrer, ..PageRequest::get(url) }, true).await?;
+    let here = walker.current.clone();
+    here.ok_or_else(|| walker.error(Failure::Internal, "a page that came is not there"))
 }
 
 /// What concerns this one page. Time, memory, limits and log-in concern the run.

@@ -1,42 +1,42 @@
 //! `follow`: a link of the current page; also a button or a script's post-back that stands where a link would.
 
-use super::super::Trouble;
-use super::super::link::{self, Wanted};
+use super::super::WalkError;
+use super::super::link::{self, LinkQuery};
 use super::super::post_back;
-use super::super::session::Request;
+use super::super::session::PageRequest;
 use super::super::walker::Walker;
 use super::submit;
 use crate::model::Failure;
-use crate::model::script::Follow;
+use crate::model::script::LinkSelector;
 use crate::page::{NodeId, Selector};
 
 /// How many links a message lists, so that the right one can be seen.
-const LISTED: usize = 12;
+const MAX_LISTED_LINKS: usize = 12;
 
-pub async fn follow(walker: &mut Walker<'_>, follow: &Follow, strict: bool) -> Result<(), Trouble> {
+pub async fn follow(walker: &mut Walker<'_>, follow: &LinkSelector, strict: bool) -> Result<(), WalkError> {
     let Some(request) = find(walker, follow)? else {
-        let there = link::texts(&walker.here()?.tree, LISTED);
+        let there = link::texts(&walker.current_page()?.tree, MAX_LISTED_LINKS);
         let there =
             if there.is_empty() { "the page has no links".to_owned() } else { format!("it has: {}", there.join(", ")) };
-        return Err(walker.trouble(Failure::Robot, format!("the page has no link {}; {there}", describe(follow))));
+        return Err(walker.error(Failure::Robot, format!("the page has no link {}; {there}", describe(follow))));
     };
     walker.go(request, strict).await
 }
 
 /// The request that a click on what is wanted makes.
-pub fn find(walker: &Walker<'_>, follow: &Follow) -> Result<Option<Request>, Trouble> {
+pub fn find(walker: &Walker<'_>, follow: &LinkSelector) -> Result<Option<PageRequest>, WalkError> {
     let css = match &follow.css {
         Some(css) => Some(selector(walker, css)?),
         None => None,
     };
     let text = follow.text.as_deref().map(|text| walker.expand(text)).transpose()?;
-    let stand = walker.here()?;
-    let wanted = Wanted { css: css.as_ref(), text: text.as_deref(), rel: follow.rel.as_deref() };
+    let stand = walker.current_page()?;
+    let wanted = LinkQuery { css: css.as_ref(), text: text.as_deref(), rel: follow.rel.as_deref() };
     if let Some(url) = link::find(&stand.tree, &stand.page.meta.url, wanted) {
         let referrer = Some(stand.page.meta.url.clone());
-        return Ok(Some(Request { referrer, ..Request::get(url) }));
+        return Ok(Some(PageRequest { referrer, ..PageRequest::get(url) }));
     }
-    for node in link::presses(&stand.tree, wanted) {
+    for node in link::pressable(&stand.tree, wanted) {
         if let Some(request) = click(walker, node)? {
             return Ok(Some(request));
         }
@@ -45,20 +45,20 @@ pub fn find(walker: &Walker<'_>, follow: &Follow) -> Result<Option<Request>, Tro
 }
 
 /// What a click on an element that is no link sends: a post-back or the form of a button.
-pub fn click(walker: &Walker<'_>, node: NodeId) -> Result<Option<Request>, Trouble> {
-    match post_back::of(&walker.here()?.tree, node) {
-        Some(event) => submit::post_back(walker, node, &event),
-        None => submit::press(walker, node),
+pub fn click(walker: &Walker<'_>, node: NodeId) -> Result<Option<PageRequest>, WalkError> {
+    match post_back::post_back_of(&walker.current_page()?.tree, node) {
+        Some(event) => submit::post_back_request(walker, node, &event),
+        None => submit::button_request(walker, node),
     }
 }
 
-pub fn selector(walker: &Walker<'_>, css: &str) -> Result<Selector, Trouble> {
+pub fn selector(walker: &Walker<'_>, css: &str) -> Result<Selector, WalkError> {
     let css = walker.expand(css)?;
-    Selector::parse(&css).map_err(|error| walker.trouble(Failure::Config, error.to_string()))
+    Selector::parse(&css).map_err(|error| walker.error(Failure::Config, error.to_string()))
 }
 
 /// `with text “Orders” and rel “next”`.
-pub fn describe(follow: &Follow) -> String {
+pub fn describe(follow: &LinkSelector) -> String {
     let parts = [("selector", &follow.css), ("text", &follow.text), ("rel", &follow.rel)];
     let said: Vec<String> =
         parts.iter().filter_map(|(what, value)| value.as_ref().map(|value| format!("{what} “{value}”"))).collect();

@@ -2,33 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Trouble;
+use super::super::WalkError;
 use super::super::items;
 use super::super::walker::Walker;
 use crate::model::Failure;
-use crate::model::script::ForEach;
+use crate::model::script::ForEachStep;
 
-pub async fn for_each(walker: &mut Walker<'_>, step: &ForEach) -> Result<(), Trouble> {
-    let items = all(walker, step)?;
+pub async fn for_each(walker: &mut Walker<'_>, step: &ForEachStep) -> Result<(), WalkError> {
+    let items = items(walker, step)?;
     walker.trace(format!("{} items", items.len()));
-    let start = walker.stand.clone();
+    let start = walker.current.clone();
     let mut failed: Vec<String> = Vec::new();
     for item in &items {
         // Every item begins where the first one did.
-        walker.stand = start.clone();
+        walker.current = start.clone();
         for (name, value) in item {
-            walker.remember(name, value.clone());
+            walker.set_variable(name, value.clone());
         }
         let value = item.get(&step.name).cloned().unwrap_or_default();
         if let Some(column) = &step.column {
-            walker.with.push((column.clone(), value.clone()));
+            walker.item_columns.push((column.clone(), value.clone()));
         }
         let done = super::run_all(walker, &step.steps).await;
         if step.column.is_some() {
-            walker.with.pop();
+            walker.item_columns.pop();
         }
         match done {
-            Ok(()) => walker.extract_if_silent(&step.steps)?,
+            Ok(()) => walker.extract_by_default(&step.steps)?,
             Err(trouble) if step.go_on && may_go_on(trouble.cause) => {
                 walker.trace(format!("“{value}” is left out: {}", trouble.sentence));
                 failed.push(value);
@@ -37,7 +37,7 @@ pub async fn for_each(walker: &mut Walker<'_>, step: &ForEach) -> Result<(), Tro
         }
     }
     if !failed.is_empty() && failed.len() == items.len() {
-        return Err(walker.trouble(Failure::Robot, "not one of the items could be had; the trace says why for each"));
+        return Err(walker.error(Failure::Robot, "not one of the items could be had; the trace says why for each"));
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ fn may_go_on(cause: Failure) -> bool {
     matches!(cause, Failure::Network | Failure::Http | Failure::Robot)
 }
 
-fn all(walker: &Walker<'_>, step: &ForEach) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
+fn items(walker: &Walker<'_>, step: &ForEachStep) -> Result<Vec<BTreeMap<String, String>>, WalkError> {
     if let Some(list) = &step.list {
         let values = list.iter().map(|value| walker.expand(value)).collect::<Result<Vec<_>, _>>()?;
         return Ok(values.into_iter().map(|value| BTreeMap::from([(step.name.clone(), value)])).collect());
@@ -58,7 +58,7 @@ fn all(walker: &Walker<'_>, step: &ForEach) -> Result<Vec<BTreeMap<String, Strin
     }
     let name = step.file.as_deref().unwrap_or_default();
     let Some(text) = walker.files.get(name) else {
-        return Err(walker.trouble(Failure::Config, format!("there is no file {name} in the task's folder")));
+        return Err(walker.error(Failure::Config, format!("there is no file {name} in the task's folder")));
     };
-    items::read(&step.name, name, text).map_err(|why| walker.trouble(Failure::Config, why))
+    items::read(&step.name, name, text).map_err(|why| walker.error(Failure::Config, why))
 }

@@ -7,113 +7,114 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use super::super::Trouble;
-use super::super::form::{self, Field, Form, Press};
-use super::super::session::{Request, shown};
+use super::super::WalkError;
+use super::super::form::{self, Form, FormField, SubmitButton};
+use super::super::session::{PageRequest, display_url};
 use super::super::walker::Walker;
-use super::{ask, condition, submit};
+use super::{condition, http_request, submit};
 use crate::model::Failure;
-use crate::model::script::Login;
+use crate::model::script::LoginStep;
 use crate::page::tree::collapse;
 
 /// How the site was entered.
 #[derive(Clone)]
-pub struct LoggedIn {
-    step: Login,
+pub struct LoginState {
+    step: LoginStep,
     /// The page with the form, to come back to.
-    door: Option<Url>,
+    login_url: Option<Url>,
     /// Being thrown out once may be a session that ended; twice is a site that does not want us.
-    again: bool,
+    has_logged_in_again: bool,
     /// While we are at it, no page is a reason to log in.
-    busy: bool,
+    in_progress: bool,
 }
 
-impl LoggedIn {
+impl LoginState {
     /// Are we logging in right now?
-    pub fn is_busy(&self) -> bool {
-        self.busy
+    pub fn is_in_progress(&self) -> bool {
+        self.in_progress
     }
 }
 
-pub async fn login(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
+pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     if step.basic {
-        return basic(walker, step).await;
+        return log_in_with_basic_auth(walker, step).await;
     }
     let door = match &step.url {
-        Some(url) => Some(ask::target(walker, &walker.expand(url)?)?),
-        None => walker.stand.as_ref().map(|stand| stand.page.meta.url.clone()),
+        Some(url) => Some(http_request::resolve_url(walker, &walker.expand(url)?)?),
+        None => walker.current.as_ref().map(|stand| stand.page.meta.url.clone()),
     };
-    walker.login = Some(LoggedIn { step: step.clone(), door: door.clone(), again: false, busy: true });
+    walker.login =
+        Some(LoginState { step: step.clone(), login_url: door.clone(), has_logged_in_again: false, in_progress: true });
     if let Some(url) = door.filter(|_| step.url.is_some()) {
         // Some sites answer 401 or 403 with their log-in page.
-        walker.arrive(Request::get(url), false).await?;
+        walker.go_without_relogin(PageRequest::get(url), false).await?;
     }
     if looks_logged_out(walker, step)? {
-        enter(walker, step).await?;
+        fill_login_forms(walker, step).await?;
     } else {
         walker.trace("the kept session is still logged in");
     }
-    set_busy(walker, false);
+    set_in_progress(walker, false);
     Ok(())
 }
 
 /// Has the site thrown us out? Never while we are logging in.
-pub fn is_logged_out(walker: &Walker<'_>) -> Result<bool, Trouble> {
+pub fn is_logged_out(walker: &Walker<'_>) -> Result<bool, WalkError> {
     match &walker.login {
-        Some(login) if !login.busy && walker.stand.is_some() => looks_logged_out(walker, &login.step.clone()),
+        Some(login) if !login.in_progress && walker.current.is_some() => looks_logged_out(walker, &login.step.clone()),
         _ => Ok(false),
     }
 }
 
 /// Logs in once more, where the site has forgotten us in the middle of a walk.
-pub async fn log_in_again(walker: &mut Walker<'_>) -> Result<(), Trouble> {
+pub async fn log_in_again(walker: &mut Walker<'_>) -> Result<(), WalkError> {
     let Some(login) = walker.login.clone() else { return Ok(()) };
-    if login.again {
-        return Err(walker.trouble(Failure::Login, "the site logged us out a second time in this run"));
+    if login.has_logged_in_again {
+        return Err(walker.error(Failure::Login, "the site logged us out a second time in this run"));
     }
     walker.trace("the site has logged us out; logging in again");
-    walker.login = Some(LoggedIn { again: true, busy: true, ..login.clone() });
-    if let Some(door) = login.door {
-        walker.arrive(Request::get(door), false).await?;
+    walker.login = Some(LoginState { has_logged_in_again: true, in_progress: true, ..login.clone() });
+    if let Some(door) = login.login_url {
+        walker.go_without_relogin(PageRequest::get(door), false).await?;
     }
-    enter(walker, &login.step).await?;
-    set_busy(walker, false);
+    fill_login_forms(walker, &login.step).await?;
+    set_in_progress(walker, false);
     Ok(())
 }
 
-fn set_busy(walker: &mut Walker<'_>, busy: bool) {
+fn set_in_progress(walker: &mut Walker<'_>, busy: bool) {
     if let Some(login) = &mut walker.login {
-        login.busy = busy;
+        login.in_progress = busy;
     }
 }
 
 /// Every request to the site carries user and password; the first one shows whether they are right.
-async fn basic(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
+async fn log_in_with_basic_auth(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     let url = match &step.url {
-        Some(url) => ask::target(walker, &walker.expand(url)?)?,
-        None => walker.task.url.clone().ok_or_else(|| walker.trouble(Failure::Config, "`login` needs a `url` here"))?,
+        Some(url) => http_request::resolve_url(walker, &walker.expand(url)?)?,
+        None => walker.task.url.clone().ok_or_else(|| walker.error(Failure::Config, "`login` needs a `url` here"))?,
     };
     let (user, password) = (walker.expand(&step.user)?, walker.expand(&step.password)?);
     walker.session.authorise(&url, user, password);
-    walker.arrive(Request::get(url), true).await
+    walker.go_without_relogin(PageRequest::get(url), true).await
 }
 
-fn looks_logged_out(walker: &Walker<'_>, step: &Login) -> Result<bool, Trouble> {
+fn looks_logged_out(walker: &Walker<'_>, step: &LoginStep) -> Result<bool, WalkError> {
     match &step.logged_out_if {
         Some(sign) => condition::holds(walker, sign),
-        None => Ok(door(walker, step)?.is_some() || asks_for_password(walker)?),
+        None => Ok(login_form(walker, step)?.is_some() || asks_for_password(walker)?),
     }
 }
 
 /// Does the current page, whatever form the script names, ask for a password to log in?
-fn asks_for_password(walker: &Walker<'_>) -> Result<bool, Trouble> {
-    Ok(form::find(&walker.here()?.tree, "login").is_some_and(|form| form.password().is_some()))
+fn asks_for_password(walker: &Walker<'_>) -> Result<bool, WalkError> {
+    Ok(form::find(&walker.current_page()?.tree, "login").is_some_and(|form| form.password().is_some()))
 }
 
 /// The log-in form of the current page.
-fn door(walker: &Walker<'_>, step: &Login) -> Result<Option<Form>, Trouble> {
+fn login_form(walker: &Walker<'_>, step: &LoginStep) -> Result<Option<Form>, WalkError> {
     let wanted = step.form.as_deref().map(|form| walker.expand(form)).transpose()?;
-    let tree = &walker.here()?.tree;
+    let tree = &walker.current_page()?.tree;
     Ok(match wanted {
         Some(wanted) => form::find(tree, &wanted),
         None => form::find(tree, "login").filter(|form| form.password().is_some()),
@@ -121,11 +122,11 @@ fn door(walker: &Walker<'_>, step: &Login) -> Result<Option<Form>, Trouble> {
 }
 
 /// Fills the form, and those that come after it: the password on a page of its own, a one-time code.
-async fn enter(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
-    walker.come_back().await?;
-    let Some(mut form) = door(walker, step)? else {
-        let there = form::all(&walker.here()?.tree);
-        return Err(walker.trouble(Failure::Login, submit::no_form(step.form.as_deref().unwrap_or("login"), &there)));
+async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
+    let Some(mut form) = login_form(walker, step)? else {
+        let there = form::find_all(&walker.current_page()?.tree);
+        return Err(walker.error(Failure::Login, submit::no_form(step.form.as_deref().unwrap_or("login"), &there)));
     };
     let mut said = BTreeMap::new();
     for (name, value) in &step.fields {
@@ -134,11 +135,11 @@ async fn enter(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
     said.insert(name_of(form.username(), "user"), walker.expand(&step.user)?);
     if form.password().is_none() {
         // The name first, the password on the next page.
-        send(walker, &form, &said).await?;
+        submit_form(walker, &form, &said).await?;
         said = BTreeMap::new();
-        form = form::find(&walker.here()?.tree, "login")
+        form = form::find(&walker.current_page()?.tree, "login")
             .filter(|form| form.password().is_some())
-            .ok_or_else(|| walker.trouble(Failure::Login, refusal(walker, "no page asked for the password")))?;
+            .ok_or_else(|| walker.error(Failure::Login, refusal(walker, "no page asked for the password")))?;
     }
     said.insert(name_of(form.password(), "password"), walker.expand(&step.password)?);
     let (form_name, user_field, password_field) =
@@ -147,67 +148,70 @@ async fn enter(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
         "fills the form “{form_name}”: the user into “{user_field}”, the password into “{password_field}”"
     ));
     if let (Some(field), Some(_)) = (form.code(), &step.totp) {
-        said.insert(field.name.clone(), code(walker, step)?);
+        said.insert(field.name.clone(), current_totp_code(walker, step)?);
     }
-    send(walker, &form, &said).await?;
-    one_time_code(walker, step).await?;
+    submit_form(walker, &form, &said).await?;
+    submit_one_time_code(walker, step).await?;
     if looks_logged_out(walker, step)? {
-        return Err(walker.trouble(Failure::Login, refusal(walker, "the site did not let us in")));
+        return Err(walker.error(Failure::Login, refusal(walker, "the site did not let us in")));
     }
     walker.trace("logged in");
     Ok(())
 }
 
-fn name_of(field: Option<&Field>, otherwise: &str) -> String {
+fn name_of(field: Option<&FormField>, otherwise: &str) -> String {
     field.map_or_else(|| otherwise.to_owned(), |field| field.name.clone())
 }
 
-async fn send(walker: &mut Walker<'_>, form: &Form, said: &BTreeMap<String, String>) -> Result<(), Trouble> {
-    let request = submit::request(walker, form, said, Press::First)?;
-    walker.arrive(request, false).await?;
-    let status = walker.here()?.page.meta.status;
+async fn submit_form(walker: &mut Walker<'_>, form: &Form, said: &BTreeMap<String, String>) -> Result<(), WalkError> {
+    let request = submit::form_request(walker, form, said, SubmitButton::First)?;
+    walker.go_without_relogin(request, false).await?;
+    let status = walker.current_page()?.page.meta.status;
     match status {
-        401 | 403 | 422 => Err(walker.trouble(Failure::Login, refusal(walker, &format!("the site answered {status}")))),
+        401 | 403 | 422 => Err(walker.error(Failure::Login, refusal(walker, &format!("the site answered {status}")))),
         400.. => {
-            let sentence = format!("{} answered with status {status}", shown(&walker.here()?.page.meta.url));
-            Err(walker.trouble(Failure::Http, sentence))
+            let sentence =
+                format!("{} answered with status {status}", display_url(&walker.current_page()?.page.meta.url));
+            Err(walker.error(Failure::Http, sentence))
         }
         _ => Ok(()),
     }
 }
 
 /// A page that asks for a code after the password.
-async fn one_time_code(walker: &mut Walker<'_>, step: &Login) -> Result<(), Trouble> {
-    let asked =
-        form::all(&walker.here()?.tree).into_iter().find(|form| form.password().is_none() && form.code().is_some());
+async fn submit_one_time_code(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
+    let asked = form::find_all(&walker.current_page()?.tree)
+        .into_iter()
+        .find(|form| form.password().is_none() && form.code().is_some());
     let Some(form) = asked else { return Ok(()) };
     if step.totp.is_none() {
         let sentence = "the site asks for a one-time code; give `login` its key: `totp = \"${secret:NAME}\"`";
-        return Err(walker.trouble(Failure::Login, sentence));
+        return Err(walker.error(Failure::Login, sentence));
     }
-    let said = BTreeMap::from([(name_of(form.code(), "code"), code(walker, step)?)]);
-    send(walker, &form, &said).await?;
-    let still =
-        form::all(&walker.here()?.tree).into_iter().any(|form| form.password().is_none() && form.code().is_some());
+    let said = BTreeMap::from([(name_of(form.code(), "code"), current_totp_code(walker, step)?)]);
+    submit_form(walker, &form, &said).await?;
+    let still = form::find_all(&walker.current_page()?.tree)
+        .into_iter()
+        .any(|form| form.password().is_none() && form.code().is_some());
     if still {
-        return Err(walker.trouble(Failure::Login, refusal(walker, "the site did not take the one-time code")));
+        return Err(walker.error(Failure::Login, refusal(walker, "the site did not take the one-time code")));
     }
     Ok(())
 }
 
 /// The one-time code of now.
-fn code(walker: &mut Walker<'_>, step: &Login) -> Result<String, Trouble> {
+fn current_totp_code(walker: &mut Walker<'_>, step: &LoginStep) -> Result<String, WalkError> {
     let key = walker.expand(step.totp.as_deref().unwrap_or_default())?;
-    let code = one_time(&key, Utc::now()).ok_or_else(|| {
+    let code = totp_code(&key, Utc::now()).ok_or_else(|| {
         let sentence = "the key in `totp` is not base32, or shorter than 10 bytes; copy it as the site showed it";
-        walker.trouble(Failure::Config, sentence)
+        walker.error(Failure::Config, sentence)
     })?;
-    walker.blanks.also(&code);
+    walker.redactor.add(&code);
     Ok(code)
 }
 
 /// RFC 6238 as every site uses it: SHA-1, six digits, 30 seconds.
-fn one_time(key: &str, now: DateTime<Utc>) -> Option<String> {
+fn totp_code(key: &str, now: DateTime<Utc>) -> Option<String> {
     const SHORTEST_KEY: usize = 10;
     let key: String = key.chars().filter(|c| !matches!(c, ' ' | '-' | '=')).collect::<String>().to_uppercase();
     let key = totp_rs::Secret::try_from_base32(key).ok().filter(|key| key.as_bytes().len() >= SHORTEST_KEY)?;
@@ -221,7 +225,7 @@ fn refusal(walker: &Walker<'_>, what: &str) -> String {
     const SIGNS: &str =
         "[role=alert], .error, .errors, .errorlist, .errornote, .alert, .flash, .message, .notice, .warning";
     const MAX_CHARS: usize = 200;
-    let said = walker.stand.as_ref().and_then(|stand| {
+    let said = walker.current.as_ref().and_then(|stand| {
         let signs = crate::page::Selector::parse(SIGNS).expect("a constant selector");
         let texts = signs.all(&stand.tree, stand.tree.root()).into_iter().map(|node| collapse(&stand.tree.text(node)));
         texts.filter(|text| !text.is_empty()).map(|text| text.chars().take(MAX_CHARS).collect::<String>()).next()
@@ -242,9 +246,9 @@ mod tests {
         let key = "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ";
         for (second, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
             let now = DateTime::from_timestamp(second, 0).expect("a time of the table");
-            assert_eq!(one_time(key, now).as_deref(), Some(code), "{second}");
+            assert_eq!(totp_code(key, now).as_deref(), Some(code), "{second}");
         }
-        assert_eq!(one_time("not base32!", Utc::now()), None);
-        assert_eq!(one_time("GEZD", Utc::now()), None, "too short a key is a mistake");
+        assert_eq!(totp_code("not base32!", Utc::now()), None);
+        assert_eq!(totp_code("GEZD", Utc::now()), None, "too short a key is a mistake");
     }
 }

@@ -5,60 +5,62 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
 
-use super::super::Trouble;
-use super::super::session::shown;
+use super::super::WalkError;
+use super::super::session::display_url;
 use super::super::walker::Walker;
-use super::course::{Course, Next, counted, json};
-use super::{live, take};
+use super::paginator::{NextPage, Paginator, json_page, pages_text};
+use super::{browser_actions, match_values};
 use crate::model::Failure;
-use crate::model::script::{Paginate, Scroll};
+use crate::model::script::{PaginateStep, ScrollStep};
 use crate::page::{NodeId, Tree};
 
-pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> {
-    let mut course = Course::new(walker, step);
+pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
+    let mut course = Paginator::new(walker, step);
     let mut contents: HashSet<u64> = HashSet::new();
     let mut grown = false;
-    walker.come_back().await?;
+    walker.return_browser_to_page().await?;
     unwrap_html(walker, step)?;
     for number in 1.. {
-        let here = walker.here()?;
-        course.addresses.insert(shown(&here.page.meta.url));
+        let here = walker.current_page()?;
+        course.visited.insert(display_url(&here.page.meta.url));
         if !contents.insert(fingerprint(&here.tree)) {
-            return enough(walker, number - 1, "this page says the same as an earlier one");
+            return stop_paging(walker, number - 1, "this page says the same as an earlier one");
         }
         walker.pages += 1;
         // A page that may not be there is asked for only when there are rows before it.
-        let ahead = !grown && !course.guesses() && walker.can_ask_ahead();
+        let ahead = !grown && !course.may_overshoot() && walker.can_prefetch();
         let next = if ahead { Some(course.next(walker, number).await?) } else { None };
         let (rows, next) = match next {
-            Some(Next::Page(request)) if !request.post => (walker.extract_and_go(*request).await?, Some(Next::Here)),
+            Some(NextPage::Page(request)) if !request.post => {
+                (walker.extract_while_prefetching(*request).await?, Some(NextPage::AlreadyThere))
+            }
             next if grown => (walker.extract_grown()?, next),
             next => (walker.extract()?, next),
         };
         if rows == 0 {
-            return enough(walker, number, "no new rows on this page");
+            return stop_paging(walker, number, "no new rows on this page");
         }
         let next = match next {
             Some(next) => next,
             None => course.next(walker, number).await?,
         };
-        grown = matches!(next, Next::Click(_) | Next::Scroll);
+        grown = matches!(next, NextPage::Click(_) | NextPage::Scroll);
         match next {
-            Next::Here => {}
-            Next::Page(request) => walker.go(*request, !course.guesses()).await?,
-            Next::Click(place) => live::press(walker, &place, true).await?,
-            Next::Scroll => scroll(walker).await?,
-            Next::End(why) => return enough(walker, number, &why),
-            Next::Limit(remark) => {
+            NextPage::AlreadyThere => {}
+            NextPage::Page(request) => walker.go(*request, !course.may_overshoot()).await?,
+            NextPage::Click(place) => browser_actions::click_element(walker, &place, true).await?,
+            NextPage::Scroll => scroll(walker).await?,
+            NextPage::End(why) => return stop_paging(walker, number, &why),
+            NextPage::Limit(remark) => {
                 walker.remark = Some(remark.clone());
-                return enough(walker, number, &remark);
+                return stop_paging(walker, number, &remark);
             }
         }
         if grown {
             continue;
         }
-        if course.guesses() && walker.here()?.page.meta.status == 404 {
-            return enough(walker, number, "the next number has no page");
+        if course.may_overshoot() && walker.current_page()?.page.meta.status == 404 {
+            return stop_paging(walker, number, "the next number has no page");
         }
         walker.check_status()?;
         unwrap_html(walker, step)?;
@@ -67,11 +69,11 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Tr
 }
 
 /// Scrolls to the end; where that brings nothing, once more, since some pages take a moment.
-async fn scroll(walker: &mut Walker<'_>) -> Result<(), Trouble> {
-    let before = fingerprint(&walker.here()?.tree);
+async fn scroll(walker: &mut Walker<'_>) -> Result<(), WalkError> {
+    let before = fingerprint(&walker.current_page()?.tree);
     for _ in 0..2 {
-        live::scroll(walker, &Scroll::default(), true).await?;
-        if fingerprint(&walker.here()?.tree) != before {
+        browser_actions::scroll(walker, &ScrollStep::default(), true).await?;
+        if fingerprint(&walker.current_page()?.tree) != before {
             break;
         }
     }
@@ -79,20 +81,20 @@ async fn scroll(walker: &mut Walker<'_>) -> Result<(), Trouble> {
 }
 
 /// Stands on the HTML that a JSON answer holds.
-fn unwrap_html(walker: &mut Walker<'_>, step: &Paginate) -> Result<(), Trouble> {
+fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
     let Some(path) = &step.html else { return Ok(()) };
-    if !walker.here()?.text.trim_start().starts_with(['{', '[']) {
+    if !walker.current_page()?.text.trim_start().starts_with(['{', '[']) {
         return Ok(());
     }
-    let document = json(walker, "html")?;
-    let Some(html) = take::at(&document, path).and_then(take::plain) else {
-        return Err(walker.trouble(Failure::Robot, format!("the JSON page has nothing at `{path}`")));
+    let document = json_page(walker, "html")?;
+    let Some(html) = match_values::json_at(&document, path).and_then(match_values::json_text) else {
+        return Err(walker.error(Failure::Robot, format!("the JSON page has nothing at `{path}`")));
     };
-    walker.stand_on_part(&html)
+    walker.load_fragment(&html)
 }
 
-fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble> {
-    walker.trace(format!("{} read; {why}", counted(pages)));
+fn stop_paging(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), WalkError> {
+    walker.trace(format!("{} read; {why}", pages_text(pages)));
     Ok(())
 }
 
@@ -100,7 +102,7 @@ fn enough(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Trouble>
 /// end does so under new ones.
 fn fingerprint(tree: &Tree) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
-    for text in tree.shown_texts(tree.root()) {
+    for text in tree.visible_texts(tree.root()) {
         hasher.write(text.trim().as_bytes());
     }
     let source = |image: NodeId| tree.attribute(image, "src").unwrap_or_default();

@@ -2,77 +2,83 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Trouble;
-use super::super::form::{self, Filled, Form, Press};
+use super::super::WalkError;
+use super::super::form::{self, FilledForm, Form, SubmitButton};
 use super::super::post_back::PostBack;
 use super::super::redirect::same_site;
-use super::super::session::{Body, Request};
+use super::super::session::{PageRequest, RequestBody};
 use super::super::walker::Walker;
 use crate::model::Failure;
-use crate::model::script::Submit;
+use crate::model::script::SubmitStep;
 use crate::page::NodeId;
 
-pub async fn submit(walker: &mut Walker<'_>, step: &Submit, strict: bool) -> Result<(), Trouble> {
-    walker.come_back().await?;
+pub async fn submit(walker: &mut Walker<'_>, step: &SubmitStep, strict: bool) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
     let wanted = walker.expand(&step.form)?;
     let mut values = BTreeMap::new();
     for (name, value) in &step.fields {
         values.insert(walker.expand(name)?, walker.expand(value)?);
     }
     let button = step.button.as_deref().map(|button| walker.expand(button)).transpose()?;
-    let here = walker.here()?;
+    let here = walker.current_page()?;
     let Some(found) = form::find(&here.tree, &wanted) else {
-        return Err(walker.trouble(Failure::Robot, no_form(&wanted, &form::all(&here.tree))));
+        return Err(walker.error(Failure::Robot, no_form(&wanted, &form::find_all(&here.tree))));
     };
     walker.trace(format!("fills the form “{}”", found.describe()));
-    let press = button.as_deref().map_or(Press::First, Press::Named);
-    let request = request(walker, &found, &values, press)?;
+    let press = button.as_deref().map_or(SubmitButton::First, SubmitButton::Named);
+    let request = form_request(walker, &found, &values, press)?;
     walker.go(request, strict).await
 }
 
 /// The request that a form makes. A secret goes nowhere but to the site that asked for it.
-pub fn request(
+pub fn form_request(
     walker: &Walker<'_>,
     form: &Form,
     values: &BTreeMap<String, String>,
-    press: Press<'_>,
-) -> Result<Request, Trouble> {
-    let here = walker.here()?;
+    press: SubmitButton<'_>,
+) -> Result<PageRequest, WalkError> {
+    let here = walker.current_page()?;
     let name = form.describe();
     let filled = form.fill(&here.page.meta.url, here.encoding, values, press);
-    let filled = filled.map_err(|error| walker.trouble(Failure::Robot, format!("the form “{name}” {error}")))?;
-    if values.values().any(|value| walker.blanks.in_text(value)) {
-        stays_here(walker, &name, &filled)?;
+    let filled = filled.map_err(|error| walker.error(Failure::Robot, format!("the form “{name}” {error}")))?;
+    if values.values().any(|value| walker.redactor.text_has_secret(value)) {
+        check_secret_stays_on_site(walker, &name, &filled)?;
     }
     // What could be filled above can be filled on the page itself.
-    let filling = form.filling(&here.tree, values, press).ok().filter(|_| walker.has_browser());
-    Ok(Request { filling, ..sent(walker, filled)? })
+    let filling = form.browser_input(&here.tree, values, press).ok().filter(|_| walker.has_browser());
+    Ok(PageRequest { browser_input: filling, ..request_of_filled_form(walker, filled)? })
 }
 
 /// The request that a script's post-back makes: the form it stands in, with two hidden fields set and no button pressed.
-pub fn post_back(walker: &Walker<'_>, node: NodeId, event: &PostBack) -> Result<Option<Request>, Trouble> {
-    let here = walker.here()?;
-    let Some(form) = form::around(&here.tree, node) else { return Ok(None) };
+pub fn post_back_request(
+    walker: &Walker<'_>,
+    node: NodeId,
+    event: &PostBack,
+) -> Result<Option<PageRequest>, WalkError> {
+    let here = walker.current_page()?;
+    let Some(form) = form::form_of_element(&here.tree, node) else { return Ok(None) };
     let filled = form.post_back(&here.page.meta.url, here.encoding, event);
-    let filled = filled.map_err(|error| walker.trouble(Failure::Robot, format!("the post-back {error}")))?;
-    sent(walker, filled).map(Some)
+    let filled = filled.map_err(|error| walker.error(Failure::Robot, format!("the post-back {error}")))?;
+    request_of_filled_form(walker, filled).map(Some)
 }
 
 /// The request that pressing a button of the page makes.
-pub fn press(walker: &Walker<'_>, node: NodeId) -> Result<Option<Request>, Trouble> {
-    let here = walker.here()?;
-    let Some(form) = form::around(&here.tree, node).filter(|form| form.has_button(node)) else { return Ok(None) };
-    request(walker, &form, &BTreeMap::new(), Press::Node(node)).map(Some)
+pub fn button_request(walker: &Walker<'_>, node: NodeId) -> Result<Option<PageRequest>, WalkError> {
+    let here = walker.current_page()?;
+    let Some(form) = form::form_of_element(&here.tree, node).filter(|form| form.has_button(node)) else {
+        return Ok(None);
+    };
+    form_request(walker, &form, &BTreeMap::new(), SubmitButton::Node(node)).map(Some)
 }
 
-fn sent(walker: &Walker<'_>, filled: Filled) -> Result<Request, Trouble> {
-    let referrer = Some(walker.here()?.page.meta.url.clone());
-    let body = filled.body.map(|bytes| Body { content_type: filled.content_type, bytes });
-    Ok(Request { post: filled.post, url: filled.url, headers: Vec::new(), body, referrer, filling: None })
+fn request_of_filled_form(walker: &Walker<'_>, filled: FilledForm) -> Result<PageRequest, WalkError> {
+    let referrer = Some(walker.current_page()?.page.meta.url.clone());
+    let body = filled.body.map(|bytes| RequestBody { content_type: filled.content_type, bytes });
+    Ok(PageRequest { post: filled.post, url: filled.url, headers: Vec::new(), body, referrer, browser_input: None })
 }
 
-fn stays_here(walker: &Walker<'_>, name: &str, filled: &Filled) -> Result<(), Trouble> {
-    if same_site(&walker.here()?.page.meta.url, &filled.url) || told(walker, &filled.url) {
+fn check_secret_stays_on_site(walker: &Walker<'_>, name: &str, filled: &FilledForm) -> Result<(), WalkError> {
+    if same_site(&walker.current_page()?.page.meta.url, &filled.url) || is_allowed_for_secrets(walker, &filled.url) {
         return Ok(());
     }
     let there = filled.url.origin().ascii_serialization();
@@ -80,11 +86,11 @@ fn stays_here(walker: &Walker<'_>, name: &str, filled: &Filled) -> Result<(), Tr
         "the form “{name}” sends to {there}, another site, and would carry a secret there; \
          name that host in `fetch.allow_hosts` of task.toml if it belongs to the site"
     );
-    Err(walker.trouble(Failure::Network, sentence))
+    Err(walker.error(Failure::Network, sentence))
 }
 
 /// Has a person named this host as one of the site's, and would the secret travel there unseen?
-fn told(walker: &Walker<'_>, url: &url::Url) -> bool {
+fn is_allowed_for_secrets(walker: &Walker<'_>, url: &url::Url) -> bool {
     let hosts = walker.task.fetch.allow_hosts.as_deref().unwrap_or_default();
     url.scheme() == "https" && url.host_str().is_some_and(|host| hosts.iter().any(|it| it.eq_ignore_ascii_case(host)))
 }

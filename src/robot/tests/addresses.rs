@@ -2,16 +2,16 @@
 
 use std::net::IpAddr;
 
-use super::server::{Act, Server};
+use super::server::{Server, ServerAction};
 use super::{PLAIN, PRIVATE, PUBLIC, get, guard, session_with, task};
 use crate::model::{Failure, Script};
 
 /// A name that resolves to these, one answer a connection; the second connection's fate.
 async fn second(answers: &[&[IpAddr]]) -> (Result<usize, String>, Server) {
-    let server = Server::start_at(PUBLIC, |_, _| Act::page("ok")).await;
+    let server = Server::start_at(PUBLIC, |_, _| ServerAction::page("ok")).await;
     let task = task(PLAIN);
     let guard = guard(&task, &Script::default());
-    guard.pretend.name("public.test", answers);
+    guard.test_overrides.resolve_to("public.test", answers);
     let mut session = session_with(&task, guard);
     let mut came = Ok(0);
     for _ in answers {
@@ -62,10 +62,10 @@ async fn input_13_of_a_thousand_addresses_few_are_tried() {
 
 #[tokio::test]
 async fn input_12_a_redirect_to_a_private_address_opens_no_connection() {
-    let canary = Server::start_at(PRIVATE, |_, _| Act::page("secret")).await;
+    let canary = Server::start_at(PRIVATE, |_, _| ServerAction::page("secret")).await;
     for host in ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "017700000001", "127.1", "[::ffff:127.0.0.1]"] {
         let to = format!("http://{host}:{}/", canary.address.port());
-        let server = Server::start(move |_, _| Act::go(&to)).await;
+        let server = Server::start(move |_, _| ServerAction::go(&to)).await;
         let hosts = "['public.test', '127.0.0.1', 'localhost', '[::ffff:7f00:1]']";
         let task = task(&format!("{PLAIN}fetch.allow_hosts = {hosts}"));
         let mut session = session_with(&task, guard(&task, &Script::default()));

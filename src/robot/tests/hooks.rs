@@ -4,27 +4,27 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::server::{Act, Server};
+use super::server::{Server, ServerAction};
 use super::{PRIVATE, PUBLIC};
 use crate::guard::Guard;
-use crate::model::{Missed, Refusal};
-use crate::robot::connection::missed;
-use crate::robot::post::client;
-use crate::robot::{Parcel, send};
+use crate::model::{ConnectError, Refusal};
+use crate::robot::connection_error::connect_failure;
+use crate::robot::webhook::client;
+use crate::robot::{WebhookRequest, send_webhook};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A guard of `hook.test`, which leads to a public address when it is asked for the first time, and to a private one later.
 fn guard() -> Guard {
-    let mut guard = Guard::only("hook.test", false);
-    guard.pretend.public.insert(PUBLIC);
-    guard.pretend.name("hook.test", &[&[PUBLIC], &[PRIVATE]]);
+    let mut guard = Guard::for_host("hook.test", false);
+    guard.test_overrides.public.insert(PUBLIC);
+    guard.test_overrides.resolve_to("hook.test", &[&[PUBLIC], &[PRIVATE]]);
     guard
 }
 
 #[tokio::test]
 async fn a_name_is_resolved_once_and_no_other_name_is_known() {
-    let server = Server::start(|_, _| Act::page("taken")).await;
+    let server = Server::start(|_, _| ServerAction::page("taken")).await;
     let (guard, url) = (guard(), server.url("hook.test", "/hook"));
     let first = client(&guard, &url, PATIENCE).await.expect("a public address");
     for _ in 0..2 {
@@ -35,15 +35,16 @@ async fn a_name_is_resolved_once_and_no_other_name_is_known() {
 
     let other = Url::parse("http://other.test/").expect("an address");
     let error = first.post(other).send().await.expect_err("nobody has looked there");
-    let refused = matches!(missed(&error), Some(Missed::Refused(Refusal::Host(host))) if host == "other.test");
+    let refused =
+        matches!(connect_failure(&error), Some(ConnectError::Refused(Refusal::Host(host))) if host == "other.test");
     assert!(refused, "{error:?}");
 }
 
 #[tokio::test]
 async fn a_redirect_is_the_answer_and_is_not_followed() {
-    let server = Server::start_at(PRIVATE, |_, _| Act::go("http://127.0.0.1:1/elsewhere")).await;
-    let parcel = Parcel::post(server.url("127.0.0.1", "/hook"), serde_json::json!({ "text": "a test" }));
-    let receipt = send(parcel, true, PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
+    let server = Server::start_at(PRIVATE, |_, _| ServerAction::go("http://127.0.0.1:1/elsewhere")).await;
+    let parcel = WebhookRequest::post(server.url("127.0.0.1", "/hook"), serde_json::json!({ "text": "a test" }));
+    let receipt = send_webhook(parcel, true, PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(receipt.status, 302);
     let heard = server.heard();
     assert_eq!(heard.len(), 1, "{heard:?}");
@@ -54,10 +55,10 @@ async fn a_redirect_is_the_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn a_literal_address_passes_the_guard_too() {
-    let server = Server::start_at(PRIVATE, |_, _| Act::page("taken")).await;
+    let server = Server::start_at(PRIVATE, |_, _| ServerAction::page("taken")).await;
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]"] {
-        let parcel = Parcel::post(server.url(host, "/hook"), serde_json::Value::Null);
-        let why = send(parcel, false, PATIENCE).await.err().unwrap_or_default();
+        let parcel = WebhookRequest::post(server.url(host, "/hook"), serde_json::Value::Null);
+        let why = send_webhook(parcel, false, PATIENCE).await.err().unwrap_or_default();
         assert!(why.contains("not a public address"), "{host}: {why}");
     }
     assert_eq!(server.heard(), Vec::<String>::new());

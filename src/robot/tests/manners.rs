@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::server::{Act, Server};
+use super::server::{Server, ServerAction};
 use super::{PLAIN, get, session, session_for, task, walk};
-use crate::model::{Failure, KeptPage, RobotsTxt};
-use crate::robot::home::{Alone, Answered, Home};
-use crate::robot::session::{Body, Request};
-use crate::robot::walker::objection;
+use crate::model::{CachedPage, Failure, RobotsTxt};
+use crate::robot::run_host::{HostFuture, RunHost, StandaloneHost};
+use crate::robot::session::{PageRequest, RequestBody};
+use crate::robot::walker::page_problem;
 
 fn patient() -> crate::model::Task {
     task(&PLAIN.replace("fetch.retries = 0", "fetch.retries = 3"))
@@ -29,9 +29,12 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
         ("cut", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n<p>"),
     ] {
         let server =
-            Server::start(move |_, n| if n < 2 { Act::Say(first.as_bytes().to_vec()) } else { Act::page("ok") }).await;
+            Server::start(
+                move |_, n| if n < 2 { ServerAction::Say(first.as_bytes().to_vec()) } else { ServerAction::page("ok") },
+            )
+            .await;
         let mut session = session_for(&patient());
-        session.patience.first_pause = Duration::from_millis(1);
+        session.timeouts.first_retry_delay = Duration::from_millis(1);
         let page = get(&mut session, &server).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((page.body.as_slice(), session.requests), (&b"ok"[..], 3), "{what}");
         let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("tried again in")).collect();
@@ -43,7 +46,7 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
 #[tokio::test]
 async fn what_will_stay_the_same_is_asked_once() {
     for answer in ["401 No", "403 No", "404 No", "500 Broken"] {
-        let server = Server::start(move |_, _| Act::with(answer, "", "")).await;
+        let server = Server::start(move |_, _| ServerAction::with(answer, "", "")).await;
         get(&mut session_for(&patient()), &server).await.expect("a page, though a bad one");
         assert_eq!(server.heard().len(), 1, "{answer}");
     }
@@ -51,24 +54,24 @@ async fn what_will_stay_the_same_is_asked_once() {
 
 #[tokio::test]
 async fn the_tries_are_counted() {
-    let server = Server::start(|_, _| Act::with("503 Busy", "", "busy")).await;
+    let server = Server::start(|_, _| ServerAction::with("503 Busy", "", "busy")).await;
     let page = get(&mut session_for(&patient()), &server).await.expect("the last answer");
     assert_eq!((page.meta.status, server.heard().len()), (503, 4));
 }
 
 #[tokio::test]
 async fn a_form_is_not_sent_twice_unless_it_never_left() {
-    let server = Server::start(|_, _| Act::Say(Vec::new())).await;
+    let server = Server::start(|_, _| ServerAction::Say(Vec::new())).await;
     let mut session = session_for(&patient());
-    let mut request = Request::get(server.url("public.test", "/"));
+    let mut request = PageRequest::get(server.url("public.test", "/"));
     request.post = true;
-    request.body = Some(Body { content_type: "text/plain".to_owned(), bytes: b"order".to_vec() });
+    request.body = Some(RequestBody { content_type: "text/plain".to_owned(), bytes: b"order".to_vec() });
     session.send(request.clone()).await.expect_err("the connection was closed");
     assert_eq!(server.heard().len(), 1, "it may have been taken");
     request.url = closed_port().await;
     session.send(request.clone()).await.expect_err("nobody there");
     assert_eq!(session.log.iter().filter(|line| line.text.contains("tried again")).count(), 3, "{:?}", session.log);
-    session.once_only = true;
+    session.no_retries = true;
     session.log.clear();
     session.send(request).await.expect_err("nobody there");
     assert!(session.log.is_empty(), "a log-in is tried once, whatever happens");
@@ -90,12 +93,13 @@ async fn input_23_absurd_wishes_end_the_run_with_a_sentence_and_not_later() {
         ("0", 4, "429"),
         ("\x7f", 4, "429"),
     ] {
-        let server = Server::start(move |_, _| Act::with("429 Slow", &format!("Retry-After: {wish}\r\n"), "")).await;
+        let server =
+            Server::start(move |_, _| ServerAction::with("429 Slow", &format!("Retry-After: {wish}\r\n"), "")).await;
         let mut session = session_for(&patient());
         let started = Instant::now();
         match get(&mut session, &server).await {
             Ok(page) => {
-                let (cause, sentence) = objection(&page).expect("it is no good page");
+                let (cause, sentence) = page_problem(&page).expect("it is no good page");
                 assert_eq!(cause, Failure::Blocked);
                 assert!(sentence.contains(words), "{wish}: {sentence}");
             }
@@ -110,8 +114,8 @@ async fn input_23_absurd_wishes_end_the_run_with_a_sentence_and_not_later() {
 #[tokio::test]
 async fn a_wish_that_fits_is_waited_for_and_then_the_page_comes() {
     let server = Server::start(|_, n| match n {
-        0 => Act::with("503 Busy", "Retry-After: 1\r\n", ""),
-        _ => Act::page("ok"),
+        0 => ServerAction::with("503 Busy", "Retry-After: 1\r\n", ""),
+        _ => ServerAction::page("ok"),
     })
     .await;
     let started = Instant::now();
@@ -121,87 +125,88 @@ async fn a_wish_that_fits_is_waited_for_and_then_the_page_comes() {
 
 /// A home that says when and remembers all.
 #[derive(Default)]
-struct Memory {
-    alone: Alone,
+struct CachingHost {
+    alone: StandaloneHost,
     wait: Duration,
-    kept: Option<KeptPage>,
-    shared: Rc<RefCell<Shared>>,
+    kept: Option<CachedPage>,
+    shared: Rc<RefCell<CachingHostState>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct CachingHostState {
     bodies: HashMap<String, Vec<u8>>,
-    kept: Vec<KeptPage>,
+    kept: Vec<CachedPage>,
     robots: Vec<RobotsTxt>,
     pauses: Vec<Duration>,
 }
 
-impl Home for Memory {
-    fn turn<'h>(&'h mut self, host: &'h str, delay: Duration) -> Answered<'h, Duration> {
+impl RunHost for CachingHost {
+    fn acquire_turn<'h>(&'h mut self, host: &'h str, delay: Duration) -> HostFuture<'h, Duration> {
         let wait = self.wait;
-        let turn = self.alone.turn(host, delay);
+        let turn = self.alone.acquire_turn(host, delay);
         Box::pin(async move { turn.await.max(wait) })
     }
 
-    fn over(&mut self, pause: Duration) {
-        self.alone.over(Duration::ZERO);
+    fn finish_turn(&mut self, pause: Duration) {
+        self.alone.finish_turn(Duration::ZERO);
         self.shared.borrow_mut().pauses.push(pause);
     }
 
-    fn kept(&self, url: &Url) -> Option<&KeptPage> {
+    fn cached_page(&self, url: &Url) -> Option<&CachedPage> {
         self.kept.as_ref().filter(|page| page.url == *url)
     }
 
-    fn body<'h>(&'h mut self, url: &'h Url, _most: u64) -> Answered<'h, Option<Vec<u8>>> {
+    fn cached_body<'h>(&'h mut self, url: &'h Url, _most: u64) -> HostFuture<'h, Option<Vec<u8>>> {
         let body = self.shared.borrow().bodies.get(url.as_str()).cloned();
         Box::pin(std::future::ready(body))
     }
 
-    fn keep(&mut self, page: KeptPage, body: &[u8]) {
+    fn cache_page(&mut self, page: CachedPage, body: &[u8]) {
         let mut shared = self.shared.borrow_mut();
         shared.bodies.insert(page.url.to_string(), body.to_vec());
         shared.kept.push(page);
     }
 
-    fn forget(&mut self, _url: &Url) {
+    fn evict_page(&mut self, _url: &Url) {
         self.kept = None;
     }
 
-    fn keep_robots(&mut self, robots: RobotsTxt) {
+    fn cache_robots_txt(&mut self, robots: RobotsTxt) {
         self.shared.borrow_mut().robots.push(robots);
     }
 }
 
 #[tokio::test]
 async fn everybody_learns_of_the_peace_a_host_wants() {
-    let server = Server::start(|_, _| Act::with("429 Slow", "Retry-After: 7200\r\n", "")).await;
-    let (mut session, shared) = (session_for(&patient()), Rc::new(RefCell::new(Shared::default())));
-    session.home = Box::new(Memory { shared: Rc::clone(&shared), ..Memory::default() });
+    let server = Server::start(|_, _| ServerAction::with("429 Slow", "Retry-After: 7200\r\n", "")).await;
+    let (mut session, shared) = (session_for(&patient()), Rc::new(RefCell::new(CachingHostState::default())));
+    session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
     get(&mut session, &server).await.expect("a page, though a bad one");
     assert_eq!(shared.borrow().pauses, [Duration::from_secs(7_200)]);
     // And who is told to wait longer than there is time does not wait.
-    session.home = Box::new(Memory { wait: Duration::from_secs(7_200), ..Memory::default() });
+    session.run_host = Box::new(CachingHost { wait: Duration::from_secs(7_200), ..CachingHost::default() });
     let error = get(&mut session, &server).await.expect_err("not now");
     assert_eq!(error.cause(), Failure::Blocked);
     assert!(error.to_string().contains("left alone for another 2h"), "{error}");
     assert_eq!(server.heard().len(), 1);
 }
 
-fn tagged(asked: &str) -> Act {
+fn tagged(asked: &str) -> ServerAction {
     match asked.to_lowercase().contains("if-none-match: \"7\"") {
-        true => Act::Say(b"HTTP/1.1 304 Not Modified\r\nETag: \"7\"\r\nConnection: close\r\n\r\n".to_vec()),
-        false => Act::with("200 OK", "ETag: \"7\"\r\nContent-Type: text/html\r\n", "<p>seven</p>"),
+        true => ServerAction::Say(b"HTTP/1.1 304 Not Modified\r\nETag: \"7\"\r\nConnection: close\r\n\r\n".to_vec()),
+        false => ServerAction::with("200 OK", "ETag: \"7\"\r\nContent-Type: text/html\r\n", "<p>seven</p>"),
     }
 }
 
 #[tokio::test]
 async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     let server = Server::start(|asked, _| tagged(asked)).await;
-    let (mut session, shared) = (session(), Rc::new(RefCell::new(Shared::default())));
-    session.home = Box::new(Memory { shared: Rc::clone(&shared), ..Memory::default() });
+    let (mut session, shared) = (session(), Rc::new(RefCell::new(CachingHostState::default())));
+    session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
     let first = get(&mut session, &server).await.expect("a page");
     let kept = shared.borrow().kept[0].clone();
-    session.home = Box::new(Memory { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..Memory::default() });
+    session.run_host =
+        Box::new(CachingHost { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..CachingHost::default() });
     let again = get(&mut session, &server).await.expect("the same page");
     assert_eq!((&again.body, again.meta.status), (&first.body, 200));
     assert_eq!(again.meta.header("content-type"), Some("text/html"));
@@ -214,9 +219,10 @@ async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     assert!(!server.heard().last().expect("asked").to_lowercase().contains("if-none-match"));
 
     // Another cookie, another header, another log-in: another page.
-    let mut request = Request::get(server.url("public.test", "/"));
+    let mut request = PageRequest::get(server.url("public.test", "/"));
     request.headers.push(("x-view".to_owned(), "mine".to_owned()));
-    session.home = Box::new(Memory { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..Memory::default() });
+    session.run_host =
+        Box::new(CachingHost { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..CachingHost::default() });
     session.send(request.clone()).await.expect("a page");
     request.headers.clear();
     session.authorise(&request.url, "me".to_owned(), "hush".to_owned());
@@ -231,16 +237,17 @@ async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
 #[tokio::test]
 async fn a_304_that_nobody_asked_for_is_no_page() {
     let server =
-        Server::start(|_, _| Act::Say(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec())).await;
+        Server::start(|_, _| ServerAction::Say(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_vec()))
+            .await;
     let page = get(&mut session(), &server).await.expect("an answer");
-    assert_eq!(objection(&page).map(|it| it.0), Some(Failure::Http));
+    assert_eq!(page_problem(&page).map(|it| it.0), Some(Failure::Http));
 }
 
 /// A site with this robots.txt, answered with this status.
 async fn site(status: &'static str, robots: &'static str) -> Server {
     Server::start(move |asked, n| match asked.starts_with("GET /robots.txt ") {
-        true => Act::with(status, "", robots),
-        false => Act::page(&format!("<ul><li>{n}</li></ul><a rel=next href=/staff/?page={n}>Next</a>")),
+        true => ServerAction::with(status, "", robots),
+        false => ServerAction::page(&format!("<ul><li>{n}</li></ul><a rel=next href=/staff/?page={n}>Next</a>")),
     })
     .await
 }
@@ -277,7 +284,7 @@ async fn robots_txt_is_asked_once_and_decides() {
             }
             (result, _) => panic!("{status} {path}: {:?}", result.map_err(|trouble| trouble.sentence)),
         }
-        assert!(walked.seen.trace.contains("/robots.txt →") || cause.is_some(), "{}", walked.seen.trace);
+        assert!(walked.recorder.trace.contains("/robots.txt →") || cause.is_some(), "{}", walked.recorder.trace);
     }
 }
 
@@ -286,7 +293,11 @@ async fn a_next_link_that_robots_may_not_follow_ends_the_list_and_not_the_run() 
     let server = site("200 OK", "User-agent: *\nDisallow: /staff/\n").await;
     let walked = walk(&heeding(&server, "/list"), "").await;
     assert!(walked.result.is_ok());
-    assert!(walked.seen.trace.contains("the next link is not followed: the robots.txt of"), "{}", walked.seen.trace);
+    assert!(
+        walked.recorder.trace.contains("the next link is not followed: the robots.txt of"),
+        "{}",
+        walked.recorder.trace
+    );
     assert_eq!(server.heard().len(), 2);
 }
 
@@ -295,8 +306,8 @@ async fn details_that_are_not_for_robots_are_left_out_however_many() {
     let staff: String = (0..15).map(|n| format!("<li><a class=detail href=/staff/{n}>{n}</a></li>")).collect();
     let list = format!("<ul>{staff}<li><a class=detail href=/shop/1>open</a></li></ul>");
     let server = Server::start(move |asked, _| match asked.starts_with("GET /robots.txt ") {
-        true => Act::with("200 OK", "", "User-agent: *\nDisallow: /staff/\n"),
-        false => Act::page(&list),
+        true => ServerAction::with("200 OK", "", "User-agent: *\nDisallow: /staff/\n"),
+        false => ServerAction::page(&list),
     })
     .await;
     let script = format!(
@@ -305,7 +316,7 @@ async fn details_that_are_not_for_robots_are_left_out_however_many() {
     );
     let walked = walk(&heeding(&server, "/"), &script).await;
     walked.result.unwrap_or_else(|trouble| panic!("{}", trouble.sentence));
-    assert_eq!(walked.seen.details, [15], "{}", walked.seen.trace);
+    assert_eq!(walked.recorder.details, [15], "{}", walked.recorder.trace);
     assert_eq!(walked.remark.as_deref(), Some("15 of 16 detail pages could not be had"));
     assert_eq!(server.heard().len(), 3, "robots.txt, the list and the one that is open");
 }
@@ -314,8 +325,9 @@ async fn details_that_are_not_for_robots_are_left_out_however_many() {
 async fn a_robots_txt_is_kept_and_one_that_says_nothing_too() {
     for (status, text) in [("200 OK", "Disallow: /x\n"), ("404 None", "")] {
         let server = site(status, "Disallow: /x\n").await;
-        let (mut session, shared) = (session_for(&heeding(&server, "/")), Rc::new(RefCell::new(Shared::default())));
-        session.home = Box::new(Memory { shared: Rc::clone(&shared), ..Memory::default() });
+        let (mut session, shared) =
+            (session_for(&heeding(&server, "/")), Rc::new(RefCell::new(CachingHostState::default())));
+        session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
         get(&mut session, &server).await.expect("a page");
         get(&mut session, &server).await.expect("a page");
         let robots: Vec<String> = shared.borrow().robots.iter().map(|it| it.text.clone()).collect();
@@ -337,18 +349,18 @@ async fn a_site_that_asks_for_a_longer_delay_gets_it() {
 #[tokio::test]
 async fn a_page_that_sends_its_visitor_on_is_followed_like_a_redirect() {
     let server = Server::start(|asked, _| match asked.split(' ').nth(1) {
-        Some("/") => Act::page("<meta http-equiv=refresh content='0;url=/list'>"),
-        Some("/list") => Act::page("<ul><li>one</li></ul><meta http-equiv=refresh content='3;url=/list'>"),
-        Some("/slow") => Act::page("<ul><li>one</li></ul><meta http-equiv=refresh content='60;url=/list'>"),
-        Some("/loop") => Act::page("<meta http-equiv=refresh content='0;url=/pool'>"),
-        _ => Act::page("<meta http-equiv=refresh content='0;url=/loop'>"),
+        Some("/") => ServerAction::page("<meta http-equiv=refresh content='0;url=/list'>"),
+        Some("/list") => ServerAction::page("<ul><li>one</li></ul><meta http-equiv=refresh content='3;url=/list'>"),
+        Some("/slow") => ServerAction::page("<ul><li>one</li></ul><meta http-equiv=refresh content='60;url=/list'>"),
+        Some("/loop") => ServerAction::page("<meta http-equiv=refresh content='0;url=/pool'>"),
+        _ => ServerAction::page("<meta http-equiv=refresh content='0;url=/loop'>"),
     })
     .await;
     let plain = |path: &str| task(&PLAIN.replace("http://public.test/", server.url("public.test", path).as_str()));
     for path in ["/", "/slow"] {
         let walked = walk(&plain(path), "").await;
-        assert!(walked.result.is_ok() && walked.seen.pages == 1, "{path}: {}", walked.seen.trace);
-        assert_eq!(walked.seen.trace.contains("sends on to"), path == "/");
+        assert!(walked.result.is_ok() && walked.recorder.pages == 1, "{path}: {}", walked.recorder.trace);
+        assert_eq!(walked.recorder.trace.contains("sends on to"), path == "/");
     }
     let before = server.heard().len();
     let trouble = walk(&plain("/loop"), "").await.result.expect_err("it never ends");

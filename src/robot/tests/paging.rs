@@ -5,18 +5,18 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::server::{Act, Server};
-use super::{PLAIN, PUBLIC, Walked, guard, task, walk, walk_with};
+use super::server::{Server, ServerAction};
+use super::{PLAIN, PUBLIC, WalkReport, guard, task, walk, walk_with};
 use crate::model::{Page, Script, TraceLine};
 use crate::page::Tree;
 use crate::robot::{Observer, RecordLink};
 
 /// A list page whose next link is this.
-fn list(n: usize, next: &str) -> Act {
-    Act::page(&format!("<ul><li>Thing {n}</li></ul><a rel=next href=\"{next}\">Next</a>"))
+fn list(n: usize, next: &str) -> ServerAction {
+    ServerAction::page(&format!("<ul><li>Thing {n}</li></ul><a rel=next href=\"{next}\">Next</a>"))
 }
 
-async fn paged(server: &Server, more: &str) -> Walked {
+async fn paged(server: &Server, more: &str) -> WalkReport {
     let plain = PLAIN.replace("http://public.test/", server.url("public.test", "/").as_str()).replace("'1M'", "'4M'");
     walk(&task(&format!("{plain}{more}")), "").await
 }
@@ -25,17 +25,17 @@ async fn paged(server: &Server, more: &str) -> Walked {
 async fn ends(server: Server, more: &str, pages: usize, why: &str) {
     let walked = paged(&server, more).await;
     walked.result.unwrap_or_else(|trouble| panic!("{}", trouble.sentence));
-    assert_eq!(walked.seen.pages, pages, "{}", walked.seen.trace);
-    assert!(walked.seen.trace.contains(why), "no “{why}” in {}", walked.seen.trace);
+    assert_eq!(walked.recorder.pages, pages, "{}", walked.recorder.trace);
+    assert!(walked.recorder.trace.contains(why), "no “{why}” in {}", walked.recorder.trace);
     assert_eq!(server.heard().len(), pages.max(1));
 }
 
-/// safety.md calls this `truncated(paging)`: ours is a walk that went well, with a remark in the run's sentence.
+/// The run succeeds, with a remark in its sentence that there are more pages.
 #[tokio::test]
 async fn input_33_a_list_without_end_stops_at_max_pages() {
     let server = Server::start(|_, n| list(n, &format!("/?page={}", n + 2))).await;
     let walked = paged(&server, "limits.max_pages = 5").await;
-    assert!(walked.result.is_ok() && walked.seen.pages == 5, "{}", walked.seen.trace);
+    assert!(walked.result.is_ok() && walked.recorder.pages == 5, "{}", walked.recorder.trace);
     assert!(walked.remark.is_some_and(|remark| remark.contains("stopped after 5 pages")));
 }
 
@@ -50,8 +50,8 @@ async fn input_34_the_same_page_under_ever_new_addresses_is_read_once() {
     let server = Server::start(|_, n| list(0, &format!("/?page={}&token={n}", n + 2))).await;
     let walked = paged(&server, "").await;
     assert!(walked.result.is_ok());
-    assert_eq!(walked.seen.pages, 1, "{}", walked.seen.trace);
-    assert!(walked.seen.trace.contains("says the same as an earlier one"), "{}", walked.seen.trace);
+    assert_eq!(walked.recorder.pages, 1, "{}", walked.recorder.trace);
+    assert!(walked.recorder.trace.contains("says the same as an earlier one"), "{}", walked.recorder.trace);
 }
 
 #[tokio::test]
@@ -66,9 +66,9 @@ async fn input_35_a_next_link_that_leads_astray_is_not_followed() {
         let server = Server::start(move |_, n| list(n, &next)).await;
         let walked = paged(&server, "").await;
         assert!(walked.result.is_ok(), "{shown}: {}", walked.result.expect_err("looked at").sentence);
-        assert_eq!((walked.seen.pages, server.heard().len()), (1, 1), "{shown}: {}", walked.seen.trace);
-        assert!(walked.seen.trace.contains(why), "{shown}: {}", walked.seen.trace);
-        assert!(walked.seen.trace.len() < 20_000, "{shown}: and the trace stays short");
+        assert_eq!((walked.recorder.pages, server.heard().len()), (1, 1), "{shown}: {}", walked.recorder.trace);
+        assert!(walked.recorder.trace.contains(why), "{shown}: {}", walked.recorder.trace);
+        assert!(walked.recorder.trace.len() < 20_000, "{shown}: and the trace stays short");
     }
 }
 
@@ -76,7 +76,7 @@ async fn input_35_a_next_link_that_leads_astray_is_not_followed() {
 async fn input_36_what_a_terminal_would_obey_stays_out_of_sentences_and_traces() {
     let title = "\x1b]0;owned\x07\x1b[2J\r\nRUN OK\u{202e}txt.exe";
     let page = format!("<title>{title}</title><p class=error>{title}</p><form><input type=password name=p></form>");
-    let server = Server::start(move |_, _| Act::page(&page)).await;
+    let server = Server::start(move |_, _| ServerAction::page(&page)).await;
     let url = server.url("public.test", "/");
     let script = format!(
         "[[step]]\nget = '{url}'\n[[step]]\nmatch = {{ css = 'title', into = 'title' }}\n\
@@ -84,19 +84,19 @@ async fn input_36_what_a_terminal_would_obey_stays_out_of_sentences_and_traces()
     );
     let walked = walk(&task(PLAIN), &script).await;
     let said = walked.result.expect_err("no such text").sentence;
-    assert!(said.contains("RUN OK") && walked.seen.trace.contains("RUN OK"), "{said}");
-    for text in [said.as_str()].into_iter().chain(walked.seen.trace.lines()) {
+    assert!(said.contains("RUN OK") && walked.recorder.trace.contains("RUN OK"), "{said}");
+    for text in [said.as_str()].into_iter().chain(walked.recorder.trace.lines()) {
         assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
     }
 }
 
 /// Waits on the second page until the third is asked for: on the first there is no connection yet that could be written to.
-struct Patient {
+struct PrefetchObserver {
     asked: mpsc::Receiver<String>,
     was_asked_ahead: Option<bool>,
 }
 
-impl Observer for Patient {
+impl Observer for PrefetchObserver {
     fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)]) -> usize {
         if page.meta.url.query() == Some("page=2") {
             let third = |asked: &String| asked.contains("page=3");
@@ -143,7 +143,7 @@ fn three_pages() -> (SocketAddr, mpsc::Receiver<String>) {
 async fn the_next_page_is_asked_for_before_the_rows_are_read() {
     let (address, asked) = three_pages();
     let plain = PLAIN.replace("http://public.test/", &format!("http://public.test:{}/?page=1", address.port()));
-    let mut patient = Patient { asked, was_asked_ahead: None };
+    let mut patient = PrefetchObserver { asked, was_asked_ahead: None };
     let task = task(&plain);
     walk_with(&task, "", guard(&task, &Script::default()), &mut patient).await.0.expect("three pages");
     assert_eq!(patient.was_asked_ahead, Some(true));

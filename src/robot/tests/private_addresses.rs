@@ -1,12 +1,12 @@
-//! Sixty spellings of private addresses, by every way a site or a task can name one: no connection is made (safety.md P22).
+//! Sixty spellings of private addresses, by every way to name one: no connection is made (docs/design/safety.md 2.22).
 
 use url::Url;
 
-use super::server::{Act, Server};
+use super::server::{Server, ServerAction};
 use super::{PLAIN, PRIVATE, guard, session_for, task, walk};
 use crate::guard::tests::SPELLINGS;
 use crate::model::{Failure, Script, Task};
-use crate::robot::session::Request;
+use crate::robot::session::PageRequest;
 use crate::robot::{check_proxy, proxy};
 
 /// A task that names the private host as its own, so that only the guard's look at the address is in the way.
@@ -18,8 +18,8 @@ fn careless(server: &Server, spelling: &str) -> Task {
 }
 
 /// Each spelling with a server that answers with what `page` makes of the address; all of them lead to the canary's port.
-async fn each(page: fn(&str) -> Act, check: impl AsyncFn(&Task, &Server, &str)) {
-    let canary = Server::start_at(PRIVATE, |_, _| Act::page("secret")).await;
+async fn each(page: fn(&str) -> ServerAction, check: impl AsyncFn(&Task, &Server, &str)) {
+    let canary = Server::start_at(PRIVATE, |_, _| ServerAction::page("secret")).await;
     for spelling in SPELLINGS {
         let address = format!("http://{spelling}:{}/", canary.address.port());
         let there = address.clone();
@@ -29,7 +29,7 @@ async fn each(page: fn(&str) -> Act, check: impl AsyncFn(&Task, &Server, &str)) 
     assert!(canary.heard().is_empty(), "the canary was reached");
 }
 
-fn is_refused(result: Result<(), crate::robot::Trouble>, address: &str) {
+fn is_refused(result: Result<(), crate::robot::WalkError>, address: &str) {
     let trouble = result.expect_err("refused");
     assert_eq!(trouble.cause, Failure::Network, "{address}: {}", trouble.sentence);
     assert!(trouble.sentence.contains("not a public address"), "{address}: {}", trouble.sentence);
@@ -38,7 +38,7 @@ fn is_refused(result: Result<(), crate::robot::Trouble>, address: &str) {
 #[tokio::test]
 async fn no_start_address_reaches_a_private_host() {
     each(
-        |_| Act::page(""),
+        |_| ServerAction::page(""),
         async |task, _, address| {
             let script = format!("[[step]]\nget = '{address}'\n");
             is_refused(walk(task, &script).await.result, address);
@@ -49,7 +49,7 @@ async fn no_start_address_reaches_a_private_host() {
 
 #[tokio::test]
 async fn no_redirect_reaches_a_private_host() {
-    each(Act::go, async |task, server, address| {
+    each(ServerAction::go, async |task, server, address| {
         is_refused(walk(task, "").await.result, address);
         assert_eq!(server.heard().len(), 1);
     })
@@ -59,7 +59,9 @@ async fn no_redirect_reaches_a_private_host() {
 #[tokio::test]
 async fn no_form_reaches_a_private_host() {
     each(
-        |address| Act::page(&format!("<form id=f action=\"{address}\"><input name=q><button>Go</button></form>")),
+        |address| {
+            ServerAction::page(&format!("<form id=f action=\"{address}\"><input name=q><button>Go</button></form>"))
+        },
         async |task, server, address| {
             let url = server.url("public.test", "/");
             let script =
@@ -73,11 +75,15 @@ async fn no_form_reaches_a_private_host() {
 #[tokio::test]
 async fn no_next_link_reaches_a_private_host() {
     each(
-        |address| Act::page(&format!("<ul><li>one</li></ul><a rel=next href=\"{address}?page=2\">Next</a>")),
+        |address| ServerAction::page(&format!("<ul><li>one</li></ul><a rel=next href=\"{address}?page=2\">Next</a>")),
         async |task, server, address| {
             let walked = walk(task, "step = [{ get = '/' }, { paginate = { next = { rel = 'next' } } }]").await;
             assert!(walked.result.is_ok(), "{address}: the list ends there, and not the run");
-            assert!(walked.seen.trace.contains("the next link is not followed"), "{address}: {}", walked.seen.trace);
+            assert!(
+                walked.recorder.trace.contains("the next link is not followed"),
+                "{address}: {}",
+                walked.recorder.trace
+            );
             assert_eq!(server.heard().len(), 1);
         },
     )
@@ -87,7 +93,7 @@ async fn no_next_link_reaches_a_private_host() {
 #[tokio::test]
 async fn no_page_that_sends_its_visitor_on_reaches_a_private_host() {
     each(
-        |address| Act::page(&format!("<meta http-equiv=refresh content=\"0;url={address}\">")),
+        |address| ServerAction::page(&format!("<meta http-equiv=refresh content=\"0;url={address}\">")),
         async |task, _, address| is_refused(walk(task, "").await.result, address),
     )
     .await;
@@ -97,12 +103,12 @@ async fn no_page_that_sends_its_visitor_on_reaches_a_private_host() {
 #[tokio::test]
 async fn input_25_no_proxy_is_a_private_host() {
     each(
-        |_| Act::page(""),
+        |_| ServerAction::page(""),
         async |task, server, address| {
             for scheme in ["http", "https", "socks5", "socks5h"] {
                 let text = address.replacen("http", scheme, 1);
                 let guard = guard(task, &Script::default());
-                match proxy::reach(&text, &Default::default(), &guard) {
+                match proxy::resolve_setting(&text, &Default::default(), &guard) {
                     Err(error) => {
                         assert!(matches!(error.cause(), Failure::Network | Failure::Config), "{text}: {error}");
                         assert!(check_proxy(&text, false).is_err(), "{text}: said when the folder is dropped");
@@ -112,7 +118,7 @@ async fn input_25_no_proxy_is_a_private_host() {
                         let mut task = task.clone();
                         task.fetch.proxy = Some(text.clone());
                         let mut session = session_for(&task);
-                        let came = session.send(Request::get(server.url("public.test", "/"))).await;
+                        let came = session.send(PageRequest::get(server.url("public.test", "/"))).await;
                         came.expect_err("no way out");
                     }
                 }
@@ -125,13 +131,13 @@ async fn input_25_no_proxy_is_a_private_host() {
 
 #[tokio::test]
 async fn no_robots_txt_reaches_a_private_host() {
-    let canary = Server::start_at(PRIVATE, |_, _| Act::page("secret")).await;
+    let canary = Server::start_at(PRIVATE, |_, _| ServerAction::page("secret")).await;
     for spelling in SPELLINGS {
         let address = format!("http://{spelling}:{}/robots.txt", canary.address.port());
         let there = address.clone();
         let server = Server::start(move |asked, _| match asked.starts_with("GET /robots.txt ") {
-            true => Act::go(&there),
-            false => Act::page("<p>ok"),
+            true => ServerAction::go(&there),
+            false => ServerAction::page("<p>ok"),
         })
         .await;
         let mut task = careless(&server, spelling);

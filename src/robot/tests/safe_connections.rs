@@ -10,11 +10,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 use url::Url;
 
-use super::server::{self, Act, Server};
+use super::server::{self, Server, ServerAction};
 use super::{PLAIN, PUBLIC, guard, session_with, task};
 use crate::model::{Failure, Script};
 use crate::robot::Session;
-use crate::robot::session::Request;
+use crate::robot::session::PageRequest;
 
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -53,13 +53,13 @@ fn acceptor((certificate, key): (CertificateDer<'static>, PrivateKeyDer<'static>
     TlsAcceptor::from(Arc::new(config))
 }
 
-async fn serve(acceptor: TlsAcceptor, answer: impl Fn(&str, usize) -> Act + Send + Sync + 'static) -> Server {
+async fn serve(acceptor: TlsAcceptor, answer: impl Fn(&str, usize) -> ServerAction + Send + Sync + 'static) -> Server {
     let answer = Arc::new(answer);
     Server::serve(PUBLIC, move |stream, heard| {
         let (acceptor, answer) = (acceptor.clone(), Arc::clone(&answer));
         async move {
             if let Ok(stream) = acceptor.accept(stream).await {
-                server::converse(stream, &heard, answer.as_ref()).await;
+                server::answer_request(stream, &heard, answer.as_ref()).await;
             }
         }
     })
@@ -69,9 +69,9 @@ async fn serve(acceptor: TlsAcceptor, answer: impl Fn(&str, usize) -> Act + Send
 fn session(authority: &Authority) -> Session {
     let task = task(PLAIN);
     let mut guard = guard(&task, &Script::default());
-    guard.pretend.authority = Some(authority.der.clone());
+    guard.test_overrides.authority = Some(authority.der.clone());
     let mut session = session_with(&task, guard);
-    session.patience.first_byte = Duration::from_millis(500);
+    session.timeouts.first_byte = Duration::from_millis(500);
     session
 }
 
@@ -92,8 +92,8 @@ async fn input_21_a_certificate_that_is_not_good_is_refused_and_http_is_not_trie
         ("self-signed", certificate(None, "public.test", |_| ()), false),
         ("of another name", certificate(Some(&authority), "other.test", |_| ()), false),
     ] {
-        let server = serve(acceptor(certificate, "http/1.1"), |_, _| Act::page("ok")).await;
-        let came = session(&authority).send(Request::get(https(&server))).await;
+        let server = serve(acceptor(certificate, "http/1.1"), |_, _| ServerAction::page("ok")).await;
+        let came = session(&authority).send(PageRequest::get(https(&server))).await;
         assert_eq!(came.is_ok(), good, "{what}");
         if let Err(error) = came {
             assert_eq!(error.cause(), Failure::Tls, "{what}: {error}");
@@ -108,10 +108,10 @@ async fn input_21_tls_1_0_is_refused() {
         let mut hello = vec![0x16, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1];
         hello.extend([7; 32]);
         hello.extend([0, 0, 0x2f, 0]);
-        Act::Hang(hello)
+        ServerAction::Hang(hello)
     })
     .await;
-    let error = session(&authority()).send(Request::get(https(&server))).await.expect_err("refused");
+    let error = session(&authority()).send(PageRequest::get(https(&server))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Tls, "{error}");
     assert_eq!(server.heard().len(), 1, "one hello, and no second try in plain text");
 }
@@ -119,14 +119,14 @@ async fn input_21_tls_1_0_is_refused() {
 #[tokio::test]
 async fn input_14_a_logged_in_session_does_not_follow_from_https_to_http() {
     let authority = authority();
-    let plain = Server::start(|_, _| Act::page("plain")).await;
+    let plain = Server::start(|_, _| ServerAction::page("plain")).await;
     let to = plain.url("public.test", "/").to_string();
     let certificate = certificate(Some(&authority), "public.test", |_| ());
     let safe = serve(acceptor(certificate, "http/1.1"), move |_, _| {
-        Act::with("302 Found", &format!("Location: {to}\r\nSet-Cookie: sid=hush\r\n"), "")
+        ServerAction::with("302 Found", &format!("Location: {to}\r\nSet-Cookie: sid=hush\r\n"), "")
     })
     .await;
-    let error = session(&authority).send(Request::get(https(&safe))).await.expect_err("refused");
+    let error = session(&authority).send(PageRequest::get(https(&safe))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Network, "{error}");
     assert!(error.to_string().contains("from https to plain http"), "{error}");
     assert!(plain.heard().is_empty());
@@ -161,7 +161,7 @@ async fn http2(first: Vec<u8>, again: Vec<u8>) -> (Failure, String) {
     })
     .await;
     let started = Instant::now();
-    let error = session(&authority).send(Request::get(https(&server))).await.expect_err("no page");
+    let error = session(&authority).send(PageRequest::get(https(&server))).await.expect_err("no page");
     assert!(started.elapsed() < Duration::from_secs(20), "it ended in time: {:?}", started.elapsed());
     assert!(!server.heard().is_empty(), "HTTP/2 was spoken");
     (error.cause(), error.to_string())

@@ -1,19 +1,19 @@
 //! Inputs 15 to 17: nothing that is meant for one origin reaches another, and robots.txt is sent nothing at all.
 
-use super::server::{Act, Server};
+use super::server::{Server, ServerAction};
 use super::{PLAIN, get, guard, session, session_for, task, walk};
 use crate::model::{Failure, Script};
-use crate::robot::session::Request;
+use crate::robot::session::PageRequest;
 
 #[tokio::test]
 async fn input_15_a_key_in_a_header_stays_with_its_port_and_host() {
     for host in ["public.test", "sub.public.test"] {
-        let there = Server::start(|_, _| Act::page("there")).await;
+        let there = Server::start(|_, _| ServerAction::page("there")).await;
         let to = there.url(host, "/").to_string();
-        let here = Server::start(move |_, _| Act::go(&to)).await;
+        let here = Server::start(move |_, _| ServerAction::go(&to)).await;
         let task = task(&format!("{PLAIN}fetch.allow_hosts = ['public.test', 'sub.public.test']"));
         let mut session = session_for(&task);
-        let mut request = Request::get(here.url("public.test", "/"));
+        let mut request = PageRequest::get(here.url("public.test", "/"));
         request.headers.push(("X-Api-Key".to_owned(), "hush-hush".to_owned()));
         session.authorise(&request.url, "me".to_owned(), "hush-hush".to_owned());
         session.send(request).await.expect("followed without the key");
@@ -25,12 +25,12 @@ async fn input_15_a_key_in_a_header_stays_with_its_port_and_host() {
 
 #[tokio::test]
 async fn input_16_a_log_in_form_that_sends_elsewhere_is_not_sent() {
-    let elsewhere = Server::start(|_, _| Act::page("thanks")).await;
+    let elsewhere = Server::start(|_, _| ServerAction::page("thanks")).await;
     let action = elsewhere.url("other.test", "/steal");
     let form = format!(
         "<form method=post action='{action}'><input name=user><input type=password name=password><button>Log in</button></form>"
     );
-    let here = Server::start(move |_, _| Act::page(&form)).await;
+    let here = Server::start(move |_, _| ServerAction::page(&form)).await;
     let url = here.url("public.test", "/");
     let task = task(&format!("{PLAIN}fetch.allow_hosts = ['public.test', 'other.test']"));
     for step in [
@@ -48,11 +48,12 @@ async fn input_16_a_log_in_form_that_sends_elsewhere_is_not_sent() {
 #[tokio::test]
 async fn input_17_robots_txt_is_sent_no_secret_wherever_it_is() {
     let elsewhere =
-        Server::start(|_, _| Act::with("200 OK", "Set-Cookie: stray=1\r\n", "User-agent: *\nAllow: /\n")).await;
+        Server::start(|_, _| ServerAction::with("200 OK", "Set-Cookie: stray=1\r\n", "User-agent: *\nAllow: /\n"))
+            .await;
     let to = elsewhere.url("other.test", "/robots.txt").to_string();
     let here = Server::start(move |asked, _| match asked.starts_with("GET /robots.txt ") {
-        true => Act::go(&to),
-        false => Act::with("200 OK", "Set-Cookie: sid=hush-hush\r\n", "<p>ok"),
+        true => ServerAction::go(&to),
+        false => ServerAction::with("200 OK", "Set-Cookie: sid=hush-hush\r\n", "<p>ok"),
     })
     .await;
     let url = here.url("public.test", "/");
@@ -76,18 +77,18 @@ async fn input_17_robots_txt_is_sent_no_secret_wherever_it_is() {
     assert!(!last.contains("stray"), "and no cookie is taken from it");
 }
 
-/// safety.md names favicons and sub-resources too: the robot fetches none, only what the script leads to.
+/// Favicons and sub-resources are among them (docs/design/safety.md 6.17): the robot fetches none.
 #[tokio::test]
 async fn input_17_nothing_that_a_page_mentions_is_fetched() {
     let page = "<link rel=icon href=//other.test/i.ico><img src=//other.test/i.png><script src=/s.js></script>";
-    let server = Server::start(move |_, _| Act::page(page)).await;
+    let server = Server::start(move |_, _| ServerAction::page(page)).await;
     get(&mut session(), &server).await.expect("a page");
     assert_eq!(server.heard().len(), 1);
 }
 
 #[tokio::test]
 async fn a_session_cookie_is_not_among_what_is_kept_of_a_page() {
-    let server = Server::start(|_, _| Act::with("200 OK", "Set-Cookie: sid=hush\r\n", "ok")).await;
+    let server = Server::start(|_, _| ServerAction::with("200 OK", "Set-Cookie: sid=hush\r\n", "ok")).await;
     let mut session = session();
     let page = get(&mut session, &server).await.expect("a page");
     assert_eq!(page.meta.header("set-cookie"), None);
@@ -97,7 +98,7 @@ async fn a_session_cookie_is_not_among_what_is_kept_of_a_page() {
 #[tokio::test]
 async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
     // A proxy for plain http answers the request itself.
-    let proxy = Server::start(|_, _| Act::page("<ul><li>one</li></ul>")).await;
+    let proxy = Server::start(|_, _| ServerAction::page("<ul><li>one</li></ul>")).await;
     let address = format!("http://me:${{secret:key}}@public.test:{}", proxy.address.port());
     let task = task(&format!("{}fetch.proxy = '{address}'", PLAIN.replace("public.test/", "other.test/list")));
     let guard = guard(&task, &Script::default());
@@ -108,11 +109,11 @@ async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
         &secrets,
         guard,
         Default::default(),
-        Box::new(crate::robot::Alone::default()),
+        Box::new(crate::robot::StandaloneHost::default()),
         deadline,
     );
     let mut session = session.unwrap_or_else(|error| panic!("{error}"));
-    let page = session.send(Request::get(task.url.clone().expect("it has one"))).await.expect("a page");
+    let page = session.send(PageRequest::get(task.url.clone().expect("it has one"))).await.expect("a page");
     let heard = proxy.heard().concat().to_lowercase();
     assert!(heard.starts_with("get http://other.test/list http/1.1"), "{heard}");
     // me:p@ss/word in base 64

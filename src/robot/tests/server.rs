@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
 /// How a request is answered; then the connection is closed.
-pub enum Act {
+pub enum ServerAction {
     Say(Vec<u8>),
     /// These bytes, and after them nothing, for ever.
     Hang(Vec<u8>),
@@ -17,23 +17,23 @@ pub enum Act {
     Endless(Vec<u8>, Vec<u8>, Duration),
 }
 
-impl Act {
-    pub fn page(html: &str) -> Act {
-        Act::with("200 OK", "Content-Type: text/html\r\n", html)
+impl ServerAction {
+    pub fn page(html: &str) -> ServerAction {
+        ServerAction::with("200 OK", "Content-Type: text/html\r\n", html)
     }
 
-    pub fn go(to: &str) -> Act {
-        Act::with("302 Found", &format!("Location: {to}\r\n"), "")
+    pub fn go(to: &str) -> ServerAction {
+        ServerAction::with("302 Found", &format!("Location: {to}\r\n"), "")
     }
 
     /// `headers` are whole lines.
-    pub fn with(status: &str, headers: &str, body: &str) -> Act {
-        Act::bytes(status, headers, body.as_bytes())
+    pub fn with(status: &str, headers: &str, body: &str) -> ServerAction {
+        ServerAction::bytes(status, headers, body.as_bytes())
     }
 
-    pub fn bytes(status: &str, headers: &str, body: &[u8]) -> Act {
+    pub fn bytes(status: &str, headers: &str, body: &[u8]) -> ServerAction {
         let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-        Act::Say([head.as_bytes(), body].concat())
+        ServerAction::Say([head.as_bytes(), body].concat())
     }
 }
 
@@ -44,15 +44,15 @@ pub struct Server {
 
 impl Server {
     /// Answers each request by what `answer` makes of it and of its number, from 0.
-    pub async fn start(answer: impl Fn(&str, usize) -> Act + Send + Sync + 'static) -> Server {
+    pub async fn start(answer: impl Fn(&str, usize) -> ServerAction + Send + Sync + 'static) -> Server {
         Server::start_at(super::PUBLIC, answer).await
     }
 
-    pub async fn start_at(ip: IpAddr, answer: impl Fn(&str, usize) -> Act + Send + Sync + 'static) -> Server {
+    pub async fn start_at(ip: IpAddr, answer: impl Fn(&str, usize) -> ServerAction + Send + Sync + 'static) -> Server {
         let answer = Arc::new(answer);
         Server::serve(ip, move |stream, heard| {
             let answer = Arc::clone(&answer);
-            async move { converse(stream, &heard, answer.as_ref()).await }
+            async move { answer_request(stream, &heard, answer.as_ref()).await }
         })
         .await
     }
@@ -85,10 +85,10 @@ impl Server {
 }
 
 /// Reads one request and answers it.
-pub async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
+pub async fn answer_request<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     heard: &Mutex<Vec<String>>,
-    answer: &(dyn Fn(&str, usize) -> Act + Send + Sync),
+    answer: &(dyn Fn(&str, usize) -> ServerAction + Send + Sync),
 ) {
     let mut asked = vec![0; 64 << 10];
     let len = stream.read(&mut asked).await.unwrap_or(0);
@@ -100,12 +100,12 @@ pub async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     };
     // A client that has had enough is what these tests are about, so no error matters here.
     let _ = match act {
-        Act::Say(bytes) => stream.write_all(&bytes).await,
-        Act::Hang(bytes) => {
+        ServerAction::Say(bytes) => stream.write_all(&bytes).await,
+        ServerAction::Hang(bytes) => {
             let _ = stream.write_all(&bytes).await;
             std::future::pending().await
         }
-        Act::Endless(first, again, pause) => {
+        ServerAction::Endless(first, again, pause) => {
             let mut sent = stream.write_all(&first).await;
             while sent.is_ok() {
                 sent = stream.write_all(&again).await;

@@ -2,18 +2,18 @@
 
 use chrono::{DateTime, Utc};
 
-use Kind::{Bool, Bytes, Int, Real, Text, Time};
+use DatumKind::{Bool, Bytes, Int, Real, Text, Time};
 
 /// A table that is copied entry by entry.
-pub struct Kept {
+pub struct CopiedTable {
     pub name: &'static str,
-    pub columns: &'static [(&'static str, Kind)],
+    pub columns: &'static [(&'static str, DatumKind)],
     /// In which order, so that two copies of the same store are given alike.
     pub order: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatumKind {
     Text,
     Int,
     Real,
@@ -45,8 +45,8 @@ impl Datum {
 }
 
 /// What sets of rows refer to.
-pub(in crate::store) const BEFORE_ROWS: &[Kept] = &[
-    Kept {
+pub(in crate::store) const TABLES_BEFORE_ROWS: &[CopiedTable] = &[
+    CopiedTable {
         name: "_task",
         columns: &[
             ("name", Text),
@@ -67,7 +67,7 @@ pub(in crate::store) const BEFORE_ROWS: &[Kept] = &[
         ],
         order: "name",
     },
-    Kept {
+    CopiedTable {
         name: "_runs",
         columns: &[
             ("id", Text),
@@ -92,20 +92,24 @@ pub(in crate::store) const BEFORE_ROWS: &[Kept] = &[
 ];
 
 /// What refers to runs, and to itself.
-pub(in crate::store) const AFTER_ROWS: &[Kept] = &[
-    Kept {
+pub(in crate::store) const TABLES_AFTER_ROWS: &[CopiedTable] = &[
+    CopiedTable {
         name: "_trace",
         columns: &[("run", Text), ("line", Int), ("at", Time), ("step", Int), ("verb", Text), ("text", Text)],
         order: "run, line",
     },
-    Kept {
+    CopiedTable {
         name: "_pages",
         columns: &[("run", Text), ("page", Int), ("task", Text), ("meta", Text), ("body", Bytes)],
         order: "run, page",
     },
-    Kept { name: "_watched", columns: &[("task", Text), ("wanted", Text), ("said", Text)], order: "task" },
-    Kept { name: "_alert", columns: &[("id", Text), ("task", Text), ("made_at", Time), ("notice", Text)], order: "id" },
-    Kept {
+    CopiedTable { name: "_watched", columns: &[("task", Text), ("wanted", Text), ("said", Text)], order: "task" },
+    CopiedTable {
+        name: "_alert",
+        columns: &[("id", Text), ("task", Text), ("made_at", Time), ("notice", Text)],
+        order: "id",
+    },
+    CopiedTable {
         name: "_delivery",
         columns: &[
             ("alert", Text),
@@ -118,7 +122,7 @@ pub(in crate::store) const AFTER_ROWS: &[Kept] = &[
         ],
         order: "alert, target",
     },
-    Kept {
+    CopiedTable {
         name: "_change",
         columns: &[
             ("id", Int),
@@ -134,7 +138,7 @@ pub(in crate::store) const AFTER_ROWS: &[Kept] = &[
         ],
         order: "id",
     },
-    Kept {
+    CopiedTable {
         name: "_changed_record",
         columns: &[
             ("id", Int),
@@ -150,9 +154,9 @@ pub(in crate::store) const AFTER_ROWS: &[Kept] = &[
 ];
 
 /// Task folders, which only stores with several daemons have.
-pub(in crate::store) const FOLDERS: &[Kept] = &[
-    Kept { name: "_folder", columns: &[("task", Text), ("version", Int), ("removed", Bool)], order: "task" },
-    Kept {
+pub(in crate::store) const FOLDER_TABLES: &[CopiedTable] = &[
+    CopiedTable { name: "_folder", columns: &[("task", Text), ("version", Int), ("removed", Bool)], order: "task" },
+    CopiedTable {
         name: "_file",
         columns: &[("task", Text), ("path", Text), ("body", Bytes), ("changed_at", Time)],
         order: "task, path",

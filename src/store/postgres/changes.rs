@@ -6,28 +6,28 @@
 
 use chrono::{DateTime, Utc};
 
-use super::compare::{Difference, Differences, Mark, Measure};
+use super::compare::{ComparisonBasis, Difference, Differences, RowFingerprint};
 use super::names::{quoted, rows_table};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::view::column;
-use super::{Postgres, Session, StoreError, generation, reader, record, stamp, stored};
-use crate::model::{Counts, RunId, TaskName};
-use crate::store::{Unlisted, What};
+use super::view::column_name;
+use super::{PgSession, Postgres, StoreError, decode, generation, reader, record_diff, timestamp};
+use crate::model::{ChangeCounts, RunId, TaskName};
+use crate::store::{ChangeKind, UnlistedReason};
 
 /// Up to here generations are compared inside the publishing transaction; beyond, it would not be short.
-const SMALL: i64 = 5_000;
+const MAX_INLINE_ROWS: i64 = 5_000;
 
 /// Records a transaction, as few as keep others from waiting.
-const AT_ONCE: usize = 2_000;
+const RECORDS_PER_TRANSACTION: usize = 2_000;
 
 /// Records that are in memory at a time (16 MB); of larger generations a share of the keys is compared in each of several
 /// passes.
-const PASS: i64 = 500_000;
+const RECORDS_PER_PASS: i64 = 500_000;
 
 /// Notes, in the transaction that publishes, that `after` rows have taken the place of these.
-pub(super) fn note(
-    session: &Session,
+pub(super) fn record_change(
+    session: &PgSession,
     task: &TaskName,
     run: RunId,
     before: &Generation,
@@ -36,80 +36,83 @@ pub(super) fn note(
 ) -> Result<(), StoreError> {
     let change = session.number(
         "INSERT INTO _change (task, run, at, rows_before, rows_after) VALUES ($1, $2, $3, $4, $5) RETURNING id",
-        &[&task.as_str(), &run.to_string(), &stamp::to_millis(now), &before.rows, &after],
+        &[&task.as_str(), &run.to_string(), &timestamp::to_millis(now), &before.rows, &after],
     )?;
-    if before.rows > SMALL || after > SMALL {
+    if before.rows > MAX_INLINE_ROWS || after > MAX_INLINE_ROWS {
         return Ok(());
     }
     let compared = compare(session, task)?;
     if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
-        write(session, change, before, after, listed)?;
+        write_records(session, change, before, after, listed)?;
     }
-    close(session, change, compared.counts, compared.listed.err())
+    close_change(session, change, compared.counts, compared.listed.err())
 }
 
 impl Postgres {
     /// Compares what waits for it, of one task or of all that are ours.
-    pub(super) fn finish_changes(&self, task: Option<&TaskName>) -> Result<(), StoreError> {
+    pub(super) fn finish_open_changes(&self, task: Option<&TaskName>) -> Result<(), StoreError> {
         let sql = format!(
             "SELECT id, task FROM _change WHERE added IS NULL AND ($1::text IS NULL OR task = $1) AND {} ORDER BY id LIMIT 1",
-            self.ours("task")
+            self.owned_condition("task")
         );
         while let Some(row) = self.session.row(&sql, &[&task.map(TaskName::as_str)])? {
-            self.finish(get(&row, 0)?, &stored::task_name(get(&row, 1)?)?)?;
+            self.finish_change(get(&row, 0)?, &decode::task_name(get(&row, 1)?)?)?;
         }
         Ok(())
     }
 
-    fn finish(&self, change: i64, task: &TaskName) -> Result<(), StoreError> {
+    fn finish_change(&self, change: i64, task: &TaskName) -> Result<(), StoreError> {
         let session = &self.session;
-        let compared = session.moment(|| compare(session, task))?;
+        let compared = session.in_snapshot(|| compare(session, task))?;
         // Somebody was cut short in the middle.
         session.execute("DELETE FROM _changed_record WHERE change = $1", &[&change])?;
         if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
-            for part in listed.chunks(AT_ONCE) {
-                session.in_one(|| write(session, change, before, after, part))?;
+            for part in listed.chunks(RECORDS_PER_TRANSACTION) {
+                session.in_transaction(|| write_records(session, change, before, after, part))?;
             }
         }
-        close(session, change, compared.counts, compared.listed.err())
+        close_change(session, change, compared.counts, compared.listed.err())
     }
 }
 
-struct Compared {
-    counts: Counts,
-    listed: Result<Vec<Difference>, Unlisted>,
+struct Comparison {
+    counts: ChangeCounts,
+    listed: Result<Vec<Difference>, UnlistedReason>,
     /// The rows before and after.
     tables: Option<(Generation, Generation)>,
 }
 
 /// Compares the previous rows of a task with the published ones.
-fn compare(session: &Session, task: &TaskName) -> Result<Compared, StoreError> {
+fn compare(session: &PgSession, task: &TaskName) -> Result<Comparison, StoreError> {
     let in_state = |state: &str| generation::find(session, &format!("task = $1 AND state = '{state}'"), &task.as_str());
-    let nothing = |why| Compared { counts: Counts::default(), listed: Err(why), tables: None };
+    let nothing = |why| Comparison { counts: ChangeCounts::default(), listed: Err(why), tables: None };
     let (Some(before), Some(after)) = (in_state("previous")?, in_state("published")?) else {
-        return Ok(nothing(Unlisted::Lost));
+        return Ok(nothing(UnlistedReason::Lost));
     };
-    let Some(measure) = Measure::of(&before.shape(), &after.shape()) else { return Ok(nothing(Unlisted::Key)) };
+    let Some(measure) = ComparisonBasis::of(&before.shape(), &after.shape()) else {
+        return Ok(nothing(UnlistedReason::Key));
+    };
     let mut found = Differences::default();
-    let passes = u128::from((before.rows.max(after.rows) / PASS).unsigned_abs() + 1);
+    let passes = u128::from((before.rows.max(after.rows) / RECORDS_PER_PASS).unsigned_abs() + 1);
     for pass in 0..passes {
-        let part = |it| marks(session, it, &measure, |key| key % passes == pass);
-        found.join(part(&before)?.into_iter().map(Ok), part(&after)?.into_iter().map(Ok))?;
+        let part = |it| fingerprints(session, it, &measure, |key| key % passes == pass);
+        found.merge_join(part(&before)?.into_iter().map(Ok), part(&after)?.into_iter().map(Ok))?;
     }
     let listed = found.listed(before.rows.max(after.rows).unsigned_abs());
-    Ok(Compared { counts: found.counts, listed, tables: Some((before, after)) })
+    Ok(Comparison { counts: found.counts, listed, tables: Some((before, after)) })
 }
 
 /// The records with some of the keys, in the order of keys and of their table.
-fn marks(
-    session: &Session,
+fn fingerprints(
+    session: &PgSession,
     generation: &Generation,
-    measure: &Measure,
+    measure: &ComparisonBasis,
     is_wanted: impl Fn(u128) -> bool,
-) -> Result<Vec<Mark>, StoreError> {
-    let texts = generation.columns.iter().enumerate().filter(|(_, it)| it.is_text() && measure.compares(&it.stored));
+) -> Result<Vec<RowFingerprint>, StoreError> {
+    let texts =
+        generation.columns.iter().enumerate().filter(|(_, it)| it.is_text() && measure.includes_column(&it.stored));
     let texts: Vec<(usize, &str)> = texts.map(|(at, it)| (at, it.stored.as_str())).collect();
-    let names: String = texts.iter().map(|(at, _)| format!(", {}", column(*at))).collect();
+    let names: String = texts.iter().map(|(at, _)| format!(", {}", column_name(*at))).collect();
     let table = quoted(&rows_table(generation.table));
     let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1");
     let mut marks = Vec::new();
@@ -118,8 +121,8 @@ fn marks(
         for (index, (_, name)) in texts.iter().enumerate() {
             cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (*name, text)));
         }
-        let key = <[u8; 16]>::try_from(get::<&[u8]>(row, 1)?).map_err(StoreError::value)?;
-        let mark = measure.mark(get(row, 0)?, u128::from_be_bytes(key), &cells);
+        let key = <[u8; 16]>::try_from(get::<&[u8]>(row, 1)?).map_err(StoreError::invalid_value)?;
+        let mark = measure.fingerprint(get(row, 0)?, u128::from_be_bytes(key), &cells);
         if is_wanted(mark.key) {
             marks.push(mark);
         }
@@ -130,7 +133,12 @@ fn marks(
 }
 
 /// From here on readers see what the change has changed.
-fn close(session: &Session, change: i64, counts: Counts, unlisted: Option<Unlisted>) -> Result<(), StoreError> {
+fn close_change(
+    session: &PgSession,
+    change: i64,
+    counts: ChangeCounts,
+    unlisted: Option<UnlistedReason>,
+) -> Result<(), StoreError> {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     session.execute(
         "UPDATE _change SET added = $2, changed = $3, removed = $4, unlisted = $5 WHERE id = $1",
@@ -139,39 +147,39 @@ fn close(session: &Session, change: i64, counts: Counts, unlisted: Option<Unlist
             &number(counts.added),
             &number(counts.changed),
             &number(counts.removed),
-            &unlisted.map(Unlisted::word),
+            &unlisted.map(UnlistedReason::word),
         ],
     )?;
     Ok(())
 }
 
 /// Writes records of one change.
-fn write(
-    session: &Session,
+fn write_records(
+    session: &PgSession,
     change: i64,
     before: &Generation,
     after: &Generation,
     listed: &[Difference],
 ) -> Result<(), StoreError> {
     let places = |wanted: fn(&Difference) -> Option<i64>| listed.iter().filter_map(wanted).collect::<Vec<i64>>();
-    let old = places(|it| match it.what {
-        What::Added => None,
-        What::Changed => Some(it.row_before),
-        What::Removed => Some(it.row),
+    let old = places(|it| match it.kind {
+        ChangeKind::Added => None,
+        ChangeKind::Changed => Some(it.row_before),
+        ChangeKind::Removed => Some(it.row),
     });
-    let new = places(|it| (it.what != What::Removed).then_some(it.row));
+    let new = places(|it| (it.kind != ChangeKind::Removed).then_some(it.row));
     let (old, new) = (reader::read(session, before, &old)?, reader::read(session, after, &new)?);
     for it in listed {
-        let (from, to) = match it.what {
-            What::Added => (None, new.get(&it.row)),
-            What::Changed => (old.get(&it.row_before), new.get(&it.row)),
-            What::Removed => (old.get(&it.row), None),
+        let (from, to) = match it.kind {
+            ChangeKind::Added => (None, new.get(&it.row)),
+            ChangeKind::Changed => (old.get(&it.row_before), new.get(&it.row)),
+            ChangeKind::Removed => (old.get(&it.row), None),
         };
-        let cells = record::differing_cells(from.map(|it| &it.cells), to.map(|it| &it.cells));
+        let cells = record_diff::differing_cells(from.map(|it| &it.cells), to.map(|it| &it.cells));
         let Some(record) = to.or(from) else { continue };
         session.execute(
             "INSERT INTO _changed_record (change, key, what, name, first_seen, cells) VALUES ($1, $2, $3, $4, $5, $6)",
-            &[&change, &it.key.to_be_bytes().as_slice(), &it.what.word(), &record.name, &record.first_seen, &cells],
+            &[&change, &it.key.to_be_bytes().as_slice(), &it.kind.word(), &record.name, &record.first_seen, &cells],
         )?;
     }
     Ok(())

@@ -5,21 +5,21 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::session::get;
-use super::{Postgres, Session, StoreError, publish, runs, stamp, stored};
+use super::{PgSession, Postgres, StoreError, decode, publish, runs, timestamp};
 use crate::model::{RunId, TaskName, Verdict};
-use crate::store::{Fleet, Look, Member};
+use crate::store::{FleetMembership, HeartbeatReport, Member};
 
 /// A run that no daemon began (rows that a person accepts) takes no longer; an older one was cut short.
-const LONGEST_ALONE: &str = "10 minutes";
+const MAX_OWNERLESS_RUN: &str = "10 minutes";
 
 /// Whose lease runs, of `_member` under the name `m`.
-pub(super) const ALIVE: &str = "m.until > now()";
+pub(super) const LEASE_IS_VALID: &str = "m.until > now()";
 
-impl Fleet for Postgres {
+impl FleetMembership for Postgres {
     fn join(&mut self, name: &str, home: &str, lease: Duration) -> Result<Option<Member>, StoreError> {
         let session = &self.session;
-        let fence = session.in_one(|| {
-            let sql = format!("SELECT home FROM _member m WHERE name = $1 AND {ALIVE} FOR UPDATE");
+        let fence = session.in_transaction(|| {
+            let sql = format!("SELECT home FROM _member m WHERE name = $1 AND {LEASE_IS_VALID} FOR UPDATE");
             if let Some(row) = session.row(&sql, &[&name])?
                 && get::<&str>(&row, 0)? != home
             {
@@ -37,35 +37,41 @@ impl Fleet for Postgres {
         Ok(Some(member))
     }
 
-    fn act_for(&mut self, member: Member) {
+    fn set_member(&mut self, member: Member) {
         self.member = Some(member);
     }
 
-    fn look_round(&mut self, busy: &[TaskName], shares: bool) -> Result<Option<Look>, StoreError> {
+    fn heartbeat(&mut self, busy: &[TaskName], shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
         let Some(member) = self.member.clone() else { return Ok(None) };
-        let reborn = self.renew(&member)?;
+        let reborn = self.renew_lease(&member)?;
         let member = reborn.clone().unwrap_or(member);
         self.member = Some(member.clone());
-        let buried = self.bury()?;
+        let buried = self.fence_expired_members()?;
         let session = &self.session;
-        let members = session.number(&format!("SELECT count(*) FROM _member m WHERE {ALIVE}"), &[])?.max(1);
+        let members = session.number(&format!("SELECT count(*) FROM _member m WHERE {LEASE_IS_VALID}"), &[])?.max(1);
         if shares {
-            share(session, &member, members, busy)?;
+            balance_tasks(session, &member, members, busy)?;
         }
         let sql = "SELECT name, paused FROM _task WHERE owner = $1 AND owner_fence = $2 ORDER BY name";
         let found = session.rows(sql, &[&member.name, &member.fence])?;
-        let ours = found.iter().map(|row| Ok((stored::task_name(get(row, 0)?)?, get(row, 1)?)));
+        let ours = found.iter().map(|row| Ok((decode::task_name(get(row, 0)?)?, get(row, 1)?)));
         let ours = ours.collect::<Result<Vec<_>, StoreError>>()?;
         let sql = "SELECT count(*), coalesce(sum(version), 0)::bigint FROM _folder";
         let folders =
             session.row(sql, &[])?.map_or(Ok((0, 0)), |row| Ok::<_, StoreError>((get(&row, 0)?, get(&row, 1)?)))?;
-        Ok(Some(Look { ours, buried, members: u64::try_from(members).unwrap_or(1), reborn, folders }))
+        Ok(Some(HeartbeatReport {
+            own_tasks: ours,
+            crashed_runs: buried,
+            members: u64::try_from(members).unwrap_or(1),
+            rejoined_as: reborn,
+            folders,
+        }))
     }
 
     fn claim(&mut self, task: &TaskName) -> Result<bool, StoreError> {
         let Some(member) = &self.member else { return Ok(true) };
         let session = &self.session;
-        session.in_one(|| {
+        session.in_transaction(|| {
             // Whoever begins a run of it holds this row, so that the next look sees that run.
             session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
             if owns(session, member, task)? {
@@ -83,7 +89,7 @@ impl Fleet for Postgres {
     fn leave(&mut self) -> Result<(), StoreError> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let session = &self.session;
-        session.in_one(|| {
+        session.in_transaction(|| {
             let sql = "UPDATE _task SET owner = NULL, owner_fence = NULL WHERE owner = $1 AND owner_fence = $2";
             session.execute(sql, &[&member.name, &member.fence])?;
             session.execute("DELETE FROM _member WHERE name = $1 AND fence = $2", &[&member.name, &member.fence])?;
@@ -91,7 +97,7 @@ impl Fleet for Postgres {
         })
     }
 
-    fn next_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
+    fn reserve_host_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
         let wait = self.session.row(
             "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2::double precision * interval '1 second')
              ON CONFLICT (host) DO UPDATE SET free_at = greatest(_host.free_at, now()) + $2::double precision * interval '1 second'
@@ -102,7 +108,7 @@ impl Fleet for Postgres {
         Ok(Duration::try_from_secs_f64(free_in - delay.as_secs_f64()).unwrap_or_default())
     }
 
-    fn rest(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
+    fn back_off_host(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
         let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2::double precision * interval '1 second') WHERE host = $1";
         self.session.execute(sql, &[&host, &pause.as_secs_f64()])?;
         Ok(())
@@ -111,7 +117,7 @@ impl Fleet for Postgres {
 
 impl Postgres {
     /// Renews the lease; where others have buried us we are another from now on, and answer with whom.
-    fn renew(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
+    fn renew_lease(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
         let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second' WHERE name = $1 AND fence = $2";
         if self.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
             return Ok(None);
@@ -122,9 +128,9 @@ impl Postgres {
     }
 
     /// Records the runs of daemons that are gone as crash. First their number grows: what they still write is refused.
-    fn bury(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    fn fence_expired_members(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
         let gone = format!(
-            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0) WHERE NOT ({ALIVE}) AND until > to_timestamp(0)"
+            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0) WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
         );
         self.session.execute(&gone, &[])?;
         // A person's run has a name that never comes again; a daemon's number must go on growing.
@@ -134,17 +140,17 @@ impl Postgres {
         let sql = format!(
             "SELECT r.id, r.task FROM _runs r LEFT JOIN _member m ON m.name = r.owner AND m.fence = r.fence
              WHERE r.ended IS NULL AND m.name IS NULL
-                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{LONGEST_ALONE}') ORDER BY r.started, r.id"
+                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{MAX_OWNERLESS_RUN}') ORDER BY r.started, r.id"
         );
         let mut buried = Vec::new();
         for row in self.session.rows(&sql, &[])? {
-            let (run, task) = (stored::run_id(get(&row, 0)?)?, stored::task_name(get(&row, 1)?)?);
+            let (run, task) = (decode::run_id(get(&row, 0)?)?, decode::task_name(get(&row, 1)?)?);
             let now = self.server_time()?;
-            if self.bury_run(run, &task, now)? {
+            if self.record_crashed_run(run, &task, now)? {
                 // It is owed still: whoever has the task next makes it up.
                 let sql = "UPDATE _task SET next_due = $2 WHERE name = $1 AND removed_at IS NULL AND NOT paused
                                AND (next_due IS NULL OR next_due > $2)";
-                self.session.execute(sql, &[&task.as_str(), &stamp::to_millis(now)])?;
+                self.session.execute(sql, &[&task.as_str(), &timestamp::to_millis(now)])?;
                 buried.push((run, task));
             }
         }
@@ -153,26 +159,31 @@ impl Postgres {
 
     pub(super) fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
         let row = self.session.row("SELECT now()", &[])?;
-        row.map_or(Err(StoreError::Value("a server without a clock".to_owned())), |row| get(&row, 0))
+        row.map_or(Err(StoreError::InvalidValue("a server without a clock".to_owned())), |row| get(&row, 0))
     }
 
     /// Records a run as crash. False where somebody else has ended it meanwhile.
-    pub(super) fn bury_run(&self, run: RunId, task: &TaskName, now: DateTime<Utc>) -> Result<bool, StoreError> {
+    pub(super) fn record_crashed_run(
+        &self,
+        run: RunId,
+        task: &TaskName,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
         let session = &self.session;
-        session.in_one(|| {
+        session.in_transaction(|| {
             let open = "SELECT id FROM _runs WHERE id = $1 AND ended IS NULL FOR UPDATE";
             if session.row(open, &[&run.to_string()])?.is_none() {
                 return Ok(false);
             }
             publish::drop_staged(session, run)?;
-            runs::record_end(session, run, task, &Verdict::cut_short(), now)?;
+            runs::record_end(session, run, task, &Verdict::interrupted(), now)?;
             Ok(true)
         })
     }
 }
 
 /// Whether a task is this member's.
-pub(super) fn owns(session: &Session, member: &Member, task: &TaskName) -> Result<bool, StoreError> {
+pub(super) fn owns(session: &PgSession, member: &Member, task: &TaskName) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM _task t JOIN _member m ON m.name = t.owner AND m.fence = t.owner_fence
                WHERE t.name = $1 AND m.name = $2 AND m.fence = $3";
     Ok(session.number(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
@@ -180,7 +191,7 @@ pub(super) fn owns(session: &Session, member: &Member, task: &TaskName) -> Resul
 
 /// Every daemon has the same number of tasks, or one more. What nobody living has is free; what is more than one's share, and
 /// neither running nor telling anybody anything, is given up, the latest due first.
-fn share(session: &Session, member: &Member, members: i64, busy: &[TaskName]) -> Result<(), StoreError> {
+fn balance_tasks(session: &PgSession, member: &Member, members: i64, busy: &[TaskName]) -> Result<(), StoreError> {
     let all = session.number("SELECT count(*) FROM _task", &[])?;
     let mine = "SELECT count(*) FROM _task WHERE owner = $1 AND owner_fence = $2";
     let mine = session.number(mine, &[&member.name, &member.fence])?;

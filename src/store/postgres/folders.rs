@@ -3,15 +3,15 @@
 use chrono::{DateTime, Utc};
 
 use super::session::get;
-use super::{Postgres, Session, StoreError, stamp, stored};
+use super::{PgSession, Postgres, StoreError, decode, timestamp};
 use crate::model::TaskName;
-use crate::store::{FolderHead, Folders, SharedFile};
+use crate::store::{FolderVersion, SharedFile, SharedFolders};
 
-impl Folders for Postgres {
-    fn folders(&self) -> Result<Vec<FolderHead>, StoreError> {
+impl SharedFolders for Postgres {
+    fn folders(&self) -> Result<Vec<FolderVersion>, StoreError> {
         let found = self.session.rows("SELECT task, version, removed FROM _folder ORDER BY task", &[])?;
         let head = |row| {
-            Ok(FolderHead { task: stored::task_name(get(row, 0)?)?, version: get(row, 1)?, removed: get(row, 2)? })
+            Ok(FolderVersion { task: decode::task_name(get(row, 0)?)?, version: get(row, 1)?, removed: get(row, 2)? })
         };
         found.iter().map(head).collect()
     }
@@ -27,13 +27,13 @@ impl Folders for Postgres {
 
     fn put_folder(&mut self, task: &TaskName, files: &[SharedFile]) -> Result<i64, StoreError> {
         let session = &self.session;
-        session.in_one(|| {
+        session.in_transaction(|| {
             let version = next_version(session, task, false)?;
             for SharedFile { path, body, changed_at } in files {
                 session.execute(
                     "INSERT INTO _file (task, path, body, changed_at) VALUES ($1, $2, $3, $4)
                      ON CONFLICT (task, path) DO UPDATE SET body = excluded.body, changed_at = excluded.changed_at",
-                    &[&task.as_str(), path, body, &stamp::to_millis(*changed_at)],
+                    &[&task.as_str(), path, body, &timestamp::to_millis(*changed_at)],
                 )?;
             }
             Ok(version)
@@ -42,17 +42,17 @@ impl Folders for Postgres {
 
     fn remove_folder(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<i64, StoreError> {
         let session = &self.session;
-        session.in_one(|| {
+        session.in_transaction(|| {
             let version = next_version(session, task, true)?;
             let sql = "UPDATE _file SET body = NULL, changed_at = $2 WHERE task = $1 AND body IS NOT NULL";
-            session.execute(sql, &[&task.as_str(), &stamp::to_millis(now)])?;
+            session.execute(sql, &[&task.as_str(), &timestamp::to_millis(now)])?;
             Ok(version)
         })
     }
 }
 
 /// Whoever changes a folder waits here for whoever does so already.
-fn next_version(session: &Session, task: &TaskName, removed: bool) -> Result<i64, StoreError> {
+fn next_version(session: &PgSession, task: &TaskName, removed: bool) -> Result<i64, StoreError> {
     session.number(
         "INSERT INTO _folder (task, version, removed) VALUES ($1, 1, $2)
          ON CONFLICT (task) DO UPDATE SET version = _folder.version + 1, removed = excluded.removed RETURNING version",

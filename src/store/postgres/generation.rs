@@ -4,17 +4,17 @@ use tokio_postgres::types::ToSql;
 
 use super::digest::Digest;
 use super::names::{ColumnName, quoted, rows_table};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::{Session, StoreError, shape};
+use super::{PgSession, StoreError, shape};
 use crate::model::{RunId, TaskName};
 
 /// Rows that are removed at a time: a large generation goes in steps, and others get their turn.
-const REMOVED_AT_ONCE: i64 = 20_000;
+const ROWS_REMOVED_PER_STEP: i64 = 20_000;
 
 /// The newest generation that fits a condition on one value.
 pub(super) fn find(
-    session: &Session,
+    session: &PgSession,
     condition: &str,
     value: &(dyn ToSql + Sync),
 ) -> Result<Option<Generation>, StoreError> {
@@ -22,20 +22,20 @@ pub(super) fn find(
         "SELECT id, shape, columns, rows, digest, key FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1"
     );
     let Some(row) = session.row(&sql, &[value])? else { return Ok(None) };
-    let columns = serde_json::from_str(get(&row, 2)?).map_err(StoreError::value)?;
+    let columns = serde_json::from_str(get(&row, 2)?).map_err(StoreError::invalid_value)?;
     let digest = Digest::from_bytes(get(&row, 4)?)?;
     let key: Option<&str> = get(&row, 5)?;
-    let key = key.map(serde_json::from_str).transpose().map_err(StoreError::value)?;
+    let key = key.map(serde_json::from_str).transpose().map_err(StoreError::invalid_value)?;
     Ok(Some(Generation { id: get(&row, 0)?, table: get(&row, 1)?, columns, key, rows: get(&row, 3)?, digest }))
 }
 
-pub(super) fn published(session: &Session, task: &TaskName) -> Result<Option<Generation>, StoreError> {
+pub(super) fn published(session: &PgSession, task: &TaskName) -> Result<Option<Generation>, StoreError> {
     find(session, "task = $1 AND state = 'published'", &task.as_str())
 }
 
 /// Makes a generation that no view shows yet; answers with its number and that of its table.
 pub(super) fn create(
-    session: &Session,
+    session: &PgSession,
     run: RunId,
     task: &TaskName,
     columns: &[ColumnName],
@@ -48,14 +48,14 @@ pub(super) fn create(
     Ok((generation, table))
 }
 
-pub(super) fn set_state(session: &Session, generation: i64, state: &str) -> Result<(), StoreError> {
+pub(super) fn set_state(session: &PgSession, generation: i64, state: &str) -> Result<(), StoreError> {
     session.execute("UPDATE _generation SET state = $2 WHERE id = $1", &[&generation, &state])?;
     Ok(())
 }
 
 /// The generations of a task that may be removed. While a run of it is going there are none: it may have compared its rows with
 /// them instead of writing its own, and has yet to copy them.
-pub(super) fn removable(session: &Session, task: &TaskName) -> Result<Vec<i64>, StoreError> {
+pub(super) fn removable(session: &PgSession, task: &TaskName) -> Result<Vec<i64>, StoreError> {
     let sql = "SELECT id FROM _generation WHERE task = $1 AND state = 'old'
                    AND NOT EXISTS (SELECT 1 FROM _runs WHERE task = $1 AND ended IS NULL) ORDER BY id";
     session.rows(sql, &[&task.as_str()])?.iter().map(|row| get(row, 0)).collect()
@@ -63,7 +63,7 @@ pub(super) fn removable(session: &Session, task: &TaskName) -> Result<Vec<i64>, 
 
 /// Removes a generation that nobody sees any longer: its rows in steps, and itself last, so that what is cut short goes on
 /// the next time.
-pub(super) fn remove(session: &Session, generation: i64) -> Result<(), StoreError> {
+pub(super) fn remove(session: &PgSession, generation: i64) -> Result<(), StoreError> {
     let sql = "SELECT shape FROM _generation WHERE id = $1 AND state = 'old'";
     let Some(row) = session.row(sql, &[&generation])? else { return Ok(()) };
     let table = quoted(&rows_table(get(&row, 0)?));
@@ -71,7 +71,7 @@ pub(super) fn remove(session: &Session, generation: i64) -> Result<(), StoreErro
     let mut left = session.number(&last, &[&generation])?;
     let delete = format!("DELETE FROM {table} WHERE _generation = $1 AND _n > $2");
     while left > 0 {
-        left = (left - REMOVED_AT_ONCE).max(0);
+        left = (left - ROWS_REMOVED_PER_STEP).max(0);
         session.execute(&delete, &[&generation, &left])?;
     }
     session.execute("DELETE FROM _generation WHERE id = $1 AND state = 'old'", &[&generation])?;

@@ -6,29 +6,29 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use super::names::{quoted, rows_table};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::view::column;
-use super::{Postgres, Session, StoreError, digest, generation, stored};
+use super::view::column_name;
+use super::{PgSession, Postgres, StoreError, decode, digest, generation};
 use crate::model::TaskName;
-use crate::store::Indexed;
+use crate::store::IndexProgress;
 use crate::store::search::{folded, slot, words};
 
 /// Rows that a step looks at, or removes.
-const A_STEP: i64 = 1_000;
+const ROWS_PER_STEP: i64 = 1_000;
 
 /// Of one record; a vector of words has room for a megabyte.
-const MOST_WORDS: usize = 20_000;
+const MAX_WORDS: usize = 20_000;
 /// The last place that a vector can say.
-const LAST_PLACE: usize = 16_383;
+const MAX_POSITION: usize = 16_383;
 /// No phrase goes from one cell into the next.
-const BETWEEN_CELLS: usize = 8;
+const CELL_GAP: usize = 8;
 
 impl Postgres {
-    pub(super) fn index_step(&self, task: &TaskName) -> Result<Indexed, StoreError> {
+    pub(super) fn index_step(&self, task: &TaskName) -> Result<IndexProgress, StoreError> {
         let session = &self.session;
-        session.in_one(|| {
-            let done = Indexed { is_done: true, ..Indexed::default() };
+        session.in_transaction(|| {
+            let done = IndexProgress { is_done: true, ..IndexProgress::default() };
             let Some(published) = generation::published(session, task)? else { return Ok(done) };
             session.execute(
                 "INSERT INTO _indexed (task, generation, after) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
@@ -41,27 +41,32 @@ impl Postgres {
             }
             let after = if get::<i64>(&row, 0)? == published.id { get(&row, 1)? } else { 0 };
             match after < published.rows {
-                true => look_at_rows(session, task, &published, after),
-                false => remove_gone(session, task, &published),
+                true => index_rows(session, task, &published, after),
+                false => remove_unpublished(session, task, &published),
             }
         })
     }
 }
 
 /// The tasks whose published rows are not all in the index, with how many they have.
-pub(super) fn behind(session: &Session) -> Result<Vec<(TaskName, u64)>, StoreError> {
+pub(super) fn tasks_behind(session: &PgSession) -> Result<Vec<(TaskName, u64)>, StoreError> {
     let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
                LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS DISTINCT FROM g.digest ORDER BY t.name";
     let found = session.rows(sql, &[])?;
-    found.iter().map(|row| Ok((stored::task_name(get(row, 0)?)?, stored::count(get(row, 1)?).unwrap_or(0)))).collect()
+    found.iter().map(|row| Ok((decode::task_name(get(row, 0)?)?, decode::count(get(row, 1)?).unwrap_or(0)))).collect()
 }
 
-fn look_at_rows(session: &Session, task: &TaskName, published: &Generation, after: i64) -> Result<Indexed, StoreError> {
+fn index_rows(
+    session: &PgSession,
+    task: &TaskName,
+    published: &Generation,
+    after: i64,
+) -> Result<IndexProgress, StoreError> {
     let looked_at = read(session, published, after)?;
     let mut first = HashSet::new();
     // Of rows that say the same the first counts.
-    let all: Vec<&Looked> = looked_at.iter().filter(|it| first.insert(it.digest)).collect();
-    let (digests, places) = digests_and_places(&all);
+    let all: Vec<&IndexRow> = looked_at.iter().filter(|it| first.insert(it.digest)).collect();
+    let (digests, places) = digests_and_rows(&all);
     let known = session.rows(
         "UPDATE _entry SET n = CASE WHEN generation = $2 THEN _entry.n ELSE s.n END, generation = $2
          FROM unnest($3::bigint[], $4::bigint[]) AS s (digest, n) WHERE task = $1 AND _entry.digest = s.digest
@@ -69,24 +74,24 @@ fn look_at_rows(session: &Session, task: &TaskName, published: &Generation, afte
         &[&task.as_str(), &published.id, &digests, &places],
     )?;
     let known: HashSet<i64> = known.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-    let new: Vec<&Looked> = all.into_iter().filter(|it| !known.contains(&it.digest)).collect();
+    let new: Vec<&IndexRow> = all.into_iter().filter(|it| !known.contains(&it.digest)).collect();
     add(session, task, published.id, &new)?;
     let sql = "UPDATE _indexed SET generation = $2, after = $3 WHERE task = $1";
-    session.execute(sql, &[&task.as_str(), &published.id, &(after + A_STEP)])?;
-    Ok(Indexed { added: new.len() as u64, ..Indexed::default() })
+    session.execute(sql, &[&task.as_str(), &published.id, &(after + ROWS_PER_STEP)])?;
+    Ok(IndexProgress { added: new.len() as u64, ..IndexProgress::default() })
 }
 
 /// A row that a step looks at.
-struct Looked {
+struct IndexRow {
     digest: i64,
     key: Vec<u8>,
     n: i64,
     vector: String,
 }
 
-fn read(session: &Session, published: &Generation, after: i64) -> Result<Vec<Looked>, StoreError> {
+fn read(session: &PgSession, published: &Generation, after: i64) -> Result<Vec<IndexRow>, StoreError> {
     let texts: Vec<usize> = (0..published.columns.len()).filter(|&at| published.columns[at].is_text()).collect();
-    let names: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
+    let names: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
     let weights: Vec<char> = texts.iter().map(|&at| weight(&folded(&published.columns[at].stored))).collect();
     let table = quoted(&rows_table(published.table));
     let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1 AND _n > $2 ORDER BY _n LIMIT $3");
@@ -96,19 +101,19 @@ fn read(session: &Session, published: &Generation, after: i64) -> Result<Vec<Loo
             cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (index, text)));
         }
         let named = cells.iter().map(|&(index, text)| (published.columns[texts[index]].stored.as_str(), text));
-        let digest = short(digest::of_cells(named));
+        let digest = short_digest(digest::record_digest(named));
         let vector = vector(cells.iter().map(|&(index, text)| (weights[index], text)));
-        Ok(Looked { digest, key: get(row, 1)?, n: get(row, 0)?, vector })
+        Ok(IndexRow { digest, key: get(row, 1)?, n: get(row, 0)?, vector })
     };
-    session.rows(&sql, &[&published.id, &after, &A_STEP])?.iter().map(looked).collect()
+    session.rows(&sql, &[&published.id, &after, &ROWS_PER_STEP])?.iter().map(looked).collect()
 }
 
-fn digests_and_places(all: &[&Looked]) -> (Vec<i64>, Vec<i64>) {
+fn digests_and_rows(all: &[&IndexRow]) -> (Vec<i64>, Vec<i64>) {
     all.iter().map(|it| (it.digest, it.n)).unzip()
 }
 
-fn add(session: &Session, task: &TaskName, generation: i64, new: &[&Looked]) -> Result<(), StoreError> {
-    let (digests, places) = digests_and_places(new);
+fn add(session: &PgSession, task: &TaskName, generation: i64, new: &[&IndexRow]) -> Result<(), StoreError> {
+    let (digests, places) = digests_and_rows(new);
     let keys: Vec<&[u8]> = new.iter().map(|it| it.key.as_slice()).collect();
     let vectors: Vec<&str> = new.iter().map(|it| it.vector.as_str()).collect();
     session.execute(
@@ -124,20 +129,24 @@ fn add(session: &Session, task: &TaskName, generation: i64, new: &[&Looked]) -> 
     Ok(())
 }
 
-fn remove_gone(session: &Session, task: &TaskName, published: &Generation) -> Result<Indexed, StoreError> {
+fn remove_unpublished(
+    session: &PgSession,
+    task: &TaskName,
+    published: &Generation,
+) -> Result<IndexProgress, StoreError> {
     let removed = session.rows(
         "DELETE FROM _entry WHERE task = $1 AND digest IN
              (SELECT digest FROM _entry WHERE task = $1 AND generation <> $2 LIMIT $3) RETURNING digest",
-        &[&task.as_str(), &published.id, &A_STEP],
+        &[&task.as_str(), &published.id, &ROWS_PER_STEP],
     )?;
     if !removed.is_empty() {
         let gone: Vec<i64> = removed.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
         session.execute("DELETE FROM _words WHERE task = $1 AND digest = ANY($2)", &[&task.as_str(), &gone])?;
-        return Ok(Indexed { removed: removed.len() as u64, ..Indexed::default() });
+        return Ok(IndexProgress { removed: removed.len() as u64, ..IndexProgress::default() });
     }
     let sql = "UPDATE _indexed SET digest = $2 WHERE task = $1";
     session.execute(sql, &[&task.as_str(), &published.digest.to_bytes().as_slice()])?;
-    Ok(Indexed { is_done: true, ..Indexed::default() })
+    Ok(IndexProgress { is_done: true, ..IndexProgress::default() })
 }
 
 /// A place in a vector has one of four weights: they say in which columns it may be.
@@ -149,7 +158,7 @@ pub(super) fn weight(folded: &str) -> char {
 }
 
 /// The hash of a record's texts as the index has it.
-pub(super) fn short(record: u128) -> i64 {
+pub(super) fn short_digest(record: u128) -> i64 {
     record as i64
 }
 
@@ -160,13 +169,13 @@ fn vector<'t>(texts: impl Iterator<Item = (char, &'t str)>) -> String {
     for (weight, text) in texts {
         for word in words(text) {
             count += 1;
-            if count > MOST_WORDS {
+            if count > MAX_WORDS {
                 break;
             }
-            places.entry(word.folded).or_default().push(format!("{}{weight}", place.min(LAST_PLACE)));
+            places.entry(word.folded).or_default().push(format!("{}{weight}", place.min(MAX_POSITION)));
             place += 1;
         }
-        place += BETWEEN_CELLS;
+        place += CELL_GAP;
     }
     let mut vector = String::new();
     for (word, places) in places {

@@ -4,9 +4,16 @@
 //! generation; the view named as the task shows those of the published one. Publishing is a change of two rows in
 //! `_generation`: tables are made only when the columns change.
 
-mod trouble;
+mod error;
+mod artifacts;
+mod import;
+mod connection;
+mod export;
+mod unchanged_prefix;
+mod review;
+mod maintenance;
+mod outbox;
 mod tls;
-mod line;
 mod session;
 mod open;
 mod schema;
@@ -14,12 +21,9 @@ mod view;
 mod shape;
 mod generation;
 mod stage;
-mod follow;
 mod publish;
 mod runs;
-mod trace;
 mod tasks;
-mod alerts;
 mod gc;
 mod rows;
 mod browse;
@@ -28,34 +32,30 @@ mod changes;
 mod history;
 mod index;
 mod search;
-mod aside;
 mod fleet;
 mod folders;
 mod verify;
-mod giving;
-mod taking;
-mod alive;
 
 use std::collections::HashMap;
 
-use session::Session;
+use session::PgSession;
 
-pub(super) use taking::Taker;
+pub(super) use self::import::Importer;
 
-use super::owed::Owings;
-use super::{Keep, Member, StoreError, compare, digest, names, record, settle, stamp, stored};
+use super::pending_ends::PendingEnds;
+use super::{Member, RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
 use crate::model::RunId;
 
 /// The database, opened for writing or for reading.
 pub struct Postgres {
-    session: Session,
-    keep: Keep,
+    session: PgSession,
+    retention: RetentionLimits,
     /// Whom this store acts for, among daemons that share it; none: a person's command.
     member: Option<Member>,
     /// The rows of the runs that are going.
-    staged: HashMap<RunId, stage::Staged>,
+    staged: HashMap<RunId, stage::StagedRows>,
     /// Ends of runs that could not be written down yet.
-    owed: Owings,
+    pending_ends: PendingEnds,
     /// Tells a run of before a reboot from one whose process id was given out again.
     boot: Option<String>,
 }

@@ -2,33 +2,40 @@
 
 use std::collections::HashMap;
 
-use super::{Keep, Owings, Postgres, Session, StoreError, schema, stored};
+use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, decode, schema};
 use crate::model::{PostgresAddress, StoreAddress};
 
 impl Postgres {
     /// Opens the database for writing; makes the tables, or brings their format up to date, if need be.
     pub fn open(at: &PostgresAddress) -> Result<Postgres, StoreError> {
-        let session = Session::open(at, false)?;
-        schema::make(&session)?;
+        let session = PgSession::open(at, false)?;
+        schema::create(&session)?;
         schema::refuse_newer(&session)?;
         schema::migrate(&session)?;
-        schema::refuse_half(&session)?;
-        Ok(Postgres::with(session))
+        schema::refuse_incomplete_copy(&session)?;
+        Ok(Postgres::with_session(session))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
     pub fn open_reader(at: &PostgresAddress) -> Result<Postgres, StoreError> {
-        let session = Session::open(at, true)?;
-        if !schema::is_made(&session)? {
+        let session = PgSession::open(at, true)?;
+        if !schema::exists(&session)? {
             return Err(StoreError::Missing(StoreAddress::Postgres(at.clone())));
         }
         schema::refuse_newer(&session)?;
-        schema::refuse_half(&session)?;
-        Ok(Postgres::with(session))
+        schema::refuse_incomplete_copy(&session)?;
+        Ok(Postgres::with_session(session))
     }
 
-    pub(super) fn with(session: Session) -> Postgres {
-        let (keep, boot) = (Keep::default(), stored::boot_id());
-        Postgres { session, keep, member: None, staged: HashMap::new(), owed: Owings::default(), boot }
+    pub(super) fn with_session(session: PgSession) -> Postgres {
+        let (keep, boot) = (RetentionLimits::default(), decode::boot_id());
+        Postgres {
+            session,
+            retention: keep,
+            member: None,
+            staged: HashMap::new(),
+            pending_ends: PendingEnds::default(),
+            boot,
+        }
     }
 }

@@ -7,31 +7,35 @@ use serde_json::Value as Json;
 use tokio_postgres::Row;
 
 use super::names::{quoted, rows_table};
-use super::record::{self, Cells};
+use super::record_diff::{self, NamedCells};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::view::{Type, read_list};
-use super::{Session, StoreError, rows};
+use super::view::{PgType, read_list};
+use super::{PgSession, StoreError, rows};
 
 #[derive(Clone, Default)]
-pub(super) struct Record {
+pub(super) struct StoredRecord {
     pub name: String,
     pub first_seen: DateTime<Utc>,
-    pub cells: Cells,
+    pub cells: NamedCells,
 }
 
 /// Records of one generation by where they stand.
 pub(super) fn read(
-    session: &Session,
+    session: &PgSession,
     generation: &Generation,
     places: &[i64],
-) -> Result<HashMap<i64, Record>, StoreError> {
+) -> Result<HashMap<i64, StoredRecord>, StoreError> {
     let found = session.rows(&sql(generation, "_n = ANY($2)"), &[&generation.id, &places])?;
     found.iter().map(|row| Ok((get(row, 0)?, record_of(generation, row)?))).collect()
 }
 
 /// The record of a key; the oldest, where there are several.
-pub(super) fn of_key(session: &Session, generation: &Generation, key: u128) -> Result<Option<Record>, StoreError> {
+pub(super) fn of_key(
+    session: &PgSession,
+    generation: &Generation,
+    key: u128,
+) -> Result<Option<StoredRecord>, StoreError> {
     let sql = format!("{} ORDER BY _first_seen, _n LIMIT 1", sql(generation, "_key = $2"));
     let found = session.row(&sql, &[&generation.id, &key.to_be_bytes().as_slice()])?;
     found.map(|row| record_of(generation, &row)).transpose()
@@ -43,9 +47,9 @@ fn sql(generation: &Generation, which: &str) -> String {
     format!("SELECT _n, _first_seen{columns} FROM {table} WHERE _generation = $1 AND {which}")
 }
 
-fn record_of(generation: &Generation, row: &Row) -> Result<Record, StoreError> {
-    let value = |at: usize| rows::json(row, at + 2, Type::of(&generation.columns[at]));
+fn record_of(generation: &Generation, row: &Row) -> Result<StoredRecord, StoreError> {
+    let value = |at: usize| rows::json(row, at + 2, PgType::of(&generation.columns[at]));
     let all: Vec<Json> = (0..generation.columns.len()).map(value).collect::<Result<_, _>>()?;
-    let (name, cells) = record::of(generation, &all);
-    Ok(Record { name, first_seen: get(row, 1)?, cells })
+    let (name, cells) = record_diff::name_and_cells(generation, &all);
+    Ok(StoredRecord { name, first_seen: get(row, 1)?, cells })
 }

@@ -7,28 +7,28 @@ use std::ops::ControlFlow;
 use serde_json::Value as Json;
 use tokio_postgres::Row as Answer;
 
-use super::digest::{self, Key};
+use super::digest::{self, KeyHash};
 use super::history::record_key;
 use super::names::{quoted, rows_table};
-use super::session::{Values, get};
-use super::settle::Generation;
-use super::view::{Type, column, read_list};
-use super::{Postgres, Session, StoreError, browse, generation, stored};
+use super::run_end::Generation;
+use super::session::{SqlParams, get};
+use super::view::{PgType, column_name, read_list};
+use super::{PgSession, Postgres, StoreError, browse, decode, generation};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Browse, Rows, Shown};
+use crate::store::{BrowseQuery, PublishedRows, Rows};
 
 /// Rows of one part of all; of a page's rows some hundred are read at a time.
 const PART_ROWS: i64 = 500;
 
 const PUBLISHED: &str = "task = $1 AND state = 'published'";
 
-impl Shown for Postgres {
+impl PublishedRows for Postgres {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
         self.rows(PUBLISHED, task.as_str(), limit, offset)
     }
 
-    fn browse(&self, task: &TaskName, wanted: &Browse) -> Result<Option<Rows>, StoreError> {
-        self.session.moment(|| {
+    fn browse(&self, task: &TaskName, wanted: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
+        self.session.in_snapshot(|| {
             let Some(generation) = generation::published(&self.session, task)? else { return Ok(None) };
             browse::rows(&self.session, &generation, wanted).map(Some)
         })
@@ -41,9 +41,9 @@ impl Shown for Postgres {
     ) -> Result<bool, StoreError> {
         let take = RefCell::new(take);
         // Once: what was given cannot be taken back.
-        self.session.moment_once(|| {
+        self.session.in_snapshot_once(|| {
             let Some(generation) = generation::published(&self.session, task)? else { return Ok(false) };
-            let mut part = empty(&self.session, &generation)?;
+            let mut part = without_rows(&self.session, &generation)?;
             let mut after = 0;
             while (*take.borrow_mut())(&part).is_continue() && after < generation.rows {
                 part = read(&self.session, &generation, "_n > $2", &[&generation.id, &after, &PART_ROWS])?;
@@ -58,9 +58,9 @@ impl Shown for Postgres {
     }
 
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError> {
-        let hash = |key: &Vec<(&str, &str)>| digest::of_cells(key.iter().copied()).to_be_bytes();
-        let wanted: Vec<Key> = keys.iter().map(hash).collect();
-        let mut found = self.session.moment(|| {
+        let hash = |key: &Vec<(&str, &str)>| digest::record_digest(key.iter().copied()).to_be_bytes();
+        let wanted: Vec<KeyHash> = keys.iter().map(hash).collect();
+        let mut found = self.session.in_snapshot(|| {
             let Some(generation) = generation::published(&self.session, task)? else { return Ok(HashMap::new()) };
             by_key(&self.session, &generation, &wanted)
         })?;
@@ -76,18 +76,18 @@ impl Postgres {
         limit: u64,
         offset: u64,
     ) -> Result<Option<Rows>, StoreError> {
-        self.session.moment(|| {
+        self.session.in_snapshot(|| {
             let Some(generation) = generation::find(&self.session, condition, &text)? else { return Ok(None) };
-            let (limit, offset) = (number(limit), number(offset));
+            let (limit, offset) = (to_i64(limit), to_i64(offset));
             read(&self.session, &generation, "_n > $2", &[&generation.id, &offset, &limit]).map(Some)
         })
     }
 }
 
 /// The oldest record of each key.
-fn by_key(session: &Session, generation: &Generation, keys: &[Key]) -> Result<HashMap<Key, Row>, StoreError> {
+fn by_key(session: &PgSession, generation: &Generation, keys: &[KeyHash]) -> Result<HashMap<KeyHash, Row>, StoreError> {
     let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
-    let columns: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
+    let columns: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
     let sql = format!(
         "SELECT _key, _page{columns} FROM {} WHERE _generation = $1 AND _key = ANY($2) ORDER BY _first_seen DESC, _n DESC",
         quoted(&rows_table(generation.table))
@@ -95,7 +95,7 @@ fn by_key(session: &Session, generation: &Generation, keys: &[Key]) -> Result<Ha
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     let mut found = HashMap::new();
     for row in session.rows(&sql, &[&generation.id, &keys])? {
-        let key = Key::try_from(get::<&[u8]>(&row, 0)?).map_err(StoreError::value)?;
+        let key = KeyHash::try_from(get::<&[u8]>(&row, 0)?).map_err(StoreError::invalid_value)?;
         let cells = (0..texts.len()).map(|index| get(&row, index + 2)).collect::<Result<_, _>>()?;
         found.insert(key, Row { cells, page: page(&row, 1)? });
     }
@@ -103,24 +103,24 @@ fn by_key(session: &Session, generation: &Generation, keys: &[Key]) -> Result<Ha
 }
 
 pub(super) fn page(row: &Answer, at: usize) -> Result<u32, StoreError> {
-    u32::try_from(get::<i64>(row, at)?).map_err(StoreError::value)
+    u32::try_from(get::<i64>(row, at)?).map_err(StoreError::invalid_value)
 }
 
-pub(super) fn number(count: u64) -> i64 {
+pub(super) fn to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A generation's columns, and none of its rows.
-pub(super) fn empty(session: &Session, generation: &Generation) -> Result<Rows, StoreError> {
+pub(super) fn without_rows(session: &PgSession, generation: &Generation) -> Result<Rows, StoreError> {
     let sql = "SELECT run, last_seen FROM _generation WHERE id = $1";
-    let gone = || StoreError::Value(format!("generation {} is gone", generation.id));
+    let gone = || StoreError::InvalidValue(format!("generation {} is gone", generation.id));
     let seen = session.row(sql, &[&generation.id])?.ok_or_else(gone)?;
     let columns = &generation.columns;
     let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
     // Counted among the texts, as the table has them.
     let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
     let mut rows = Rows {
-        run: stored::run_id(get(&seen, 0)?)?,
+        run: decode::run_id(get(&seen, 0)?)?,
         last_seen: get(&seen, 1)?,
         total: u64::try_from(generation.rows).unwrap_or(0),
         table: Table::default(),
@@ -135,9 +135,9 @@ pub(super) fn empty(session: &Session, generation: &Generation) -> Result<Rows, 
 
 /// Rows of a generation, which is `$1`, in their order: they are numbered from 1 without a gap, so that where a part begins needs
 /// no counting. `$3` is how many.
-fn read(session: &Session, generation: &Generation, which: &str, values: Values<'_>) -> Result<Rows, StoreError> {
+fn read(session: &PgSession, generation: &Generation, which: &str, values: SqlParams<'_>) -> Result<Rows, StoreError> {
     let sql = format!("{} WHERE _generation = $1 AND {which} ORDER BY _n LIMIT $3", select(generation));
-    fill(empty(session, generation)?, generation, &session.rows(&sql, values)?)
+    fill(without_rows(session, generation)?, generation, &session.rows(&sql, values)?)
 }
 
 /// All that there is of a row, as [`fill`] takes it.
@@ -155,19 +155,19 @@ pub(super) fn fill(mut rows: Rows, generation: &Generation, found: &[Answer]) ->
         rows.first_seen.push(get(row, 1)?);
         rows.keys.push(record_key(row, 2)?);
         if !values.is_empty() {
-            let value = |&at: &usize| json(row, at + 3, Type::of(&columns[at]));
+            let value = |&at: &usize| json(row, at + 3, PgType::of(&columns[at]));
             rows.cells.push(values.iter().map(value).collect::<Result<_, _>>()?);
         }
     }
     Ok(rows)
 }
 
-pub(super) fn json(row: &Answer, at: usize, kind: Type) -> Result<Json, StoreError> {
+pub(super) fn json(row: &Answer, at: usize, kind: PgType) -> Result<Json, StoreError> {
     Ok(match kind {
-        Type::Text => get::<Option<String>>(row, at)?.into(),
-        Type::Bigint => get::<Option<i64>>(row, at)?.into(),
-        Type::Double | Type::Numeric => get::<Option<f64>>(row, at)?.into(),
+        PgType::Text => get::<Option<String>>(row, at)?.into(),
+        PgType::Bigint => get::<Option<i64>>(row, at)?.into(),
+        PgType::Double | PgType::Numeric => get::<Option<f64>>(row, at)?.into(),
         // As SQLite has it, which knows no truth.
-        Type::Boolean => get::<Option<bool>>(row, at)?.map(i64::from).into(),
+        PgType::Boolean => get::<Option<bool>>(row, at)?.map(i64::from).into(),
     })
 }

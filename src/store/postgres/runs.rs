@@ -3,24 +3,24 @@
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
 
+use super::decode::{self, run_id};
 use super::session::get;
-use super::stored::{self, run_id};
-use super::{Keep, Member, Postgres, Session, StoreError, fleet, settle, stamp};
-use crate::model::{Figures, PastRun, RunId, TaskName, Verdict};
+use super::{Member, PgSession, Postgres, RetentionLimits, StoreError, fleet, run_end, timestamp};
+use crate::model::{PastRun, RunId, RunStatistics, TaskName, Verdict};
 use crate::store::batch::storable;
-use crate::store::{Begun, Ending, RunRow, RunStart, Runs};
+use crate::store::{BeginOutcome, RunEnding, RunRow, RunStart, Runs};
 
 /// How many may go at the end of a run, which needs one; the rest is left to `gc`.
-const PRUNED_AT_ONCE: i64 = 50;
+const RUNS_PRUNED_PER_END: i64 = 50;
 
 impl Runs for Postgres {
-    fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
-        self.end_owed()?;
+    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError> {
+        self.write_pending_ends()?;
         let session = &self.session;
-        let (id, task, started) = (start.run.to_string(), start.task.as_str(), stamp::to_millis(start.started_at));
-        let slot = start.slot.map(stamp::to_millis);
+        let (id, task, started) = (start.run.to_string(), start.task.as_str(), timestamp::to_millis(start.started_at));
+        let slot = start.slot.map(timestamp::to_millis);
         let (owner, fence) = (self.member.as_ref().map(|it| &it.name), self.member.as_ref().map(|it| it.fence));
-        let begun = session.in_one(|| {
+        let begun = session.in_transaction(|| {
             let add = "INSERT INTO _task (name, added_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             session.execute(add, &[&task, &started])?;
             // Held, so that nobody takes the task over before its run is there to be seen.
@@ -28,7 +28,7 @@ impl Runs for Postgres {
             if let Some(member) = &self.member
                 && !fleet::owns(session, member, &start.task)?
             {
-                return Ok(Begun::NotOurs);
+                return Ok(BeginOutcome::OwnedElsewhere);
             }
             session.execute(
                 "INSERT INTO _runs (id, task, slot, trigger, started, pid, boot, owner, fence)
@@ -47,18 +47,18 @@ impl Runs for Postgres {
             )?;
             // There is one under this id: it is ours, of now or of a try that was as good as done.
             if session.number("SELECT count(*) FROM _runs WHERE id = $1", &[&id])? == 0 {
-                return Ok(Begun::SlotTaken);
+                return Ok(BeginOutcome::SlotTaken);
             }
             session.execute(
                 "UPDATE _task SET last_slot = $2 WHERE name = $1 AND $2::timestamptz IS NOT NULL
                      AND (last_slot IS NULL OR last_slot < $2)",
                 &[&task, &slot],
             )?;
-            Ok(Begun::Started)
+            Ok(BeginOutcome::Started)
         });
         if begun.is_err() {
             // Perhaps it was begun all the same, and nobody will end it.
-            self.owed.owe(start.run, &Verdict::cut_short(), start.started_at);
+            self.pending_ends.push(start.run, &Verdict::interrupted(), start.started_at);
         }
         begun
     }
@@ -69,8 +69,8 @@ impl Runs for Postgres {
         Ok(())
     }
 
-    fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
-        Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
+    fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::into_past).collect())
     }
 
     fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
@@ -79,7 +79,7 @@ impl Runs for Postgres {
 
     fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
         let sql = format!("SELECT {COLUMNS}, r.figures FROM _runs r WHERE id = $1");
-        self.session.row(&sql, &[&run.to_string()])?.as_ref().map(read_whole).transpose()
+        self.session.row(&sql, &[&run.to_string()])?.as_ref().map(read_with_statistics).transpose()
     }
 }
 
@@ -88,21 +88,21 @@ impl Postgres {
         let sql = format!(
             "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = $1 AND {which} ORDER BY started DESC, id DESC LIMIT $2"
         );
-        self.session.rows(&sql, &[&task.as_str(), &i64::from(n)])?.iter().map(read_whole).collect()
+        self.session.rows(&sql, &[&task.as_str(), &i64::from(n)])?.iter().map(read_with_statistics).collect()
     }
 }
 
-const COUNT: usize = 15;
+const COLUMN_COUNT: usize = 15;
 
 /// The columns that `read` takes, of `_runs` under the name `r`.
 pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
                                   r.sentence, r.similarity, r.rows, r.pages, r.provisional";
 
 /// With the figures, which stand behind them. The status of ten thousand tasks does without.
-fn read_whole(row: &Row) -> Result<RunRow, StoreError> {
+fn read_with_statistics(row: &Row) -> Result<RunRow, StoreError> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
-        verdict.figures = stored::figures(get(row, COUNT)?);
+        verdict.statistics = decode::statistics(get(row, COLUMN_COUNT)?);
     }
     Ok(run)
 }
@@ -115,37 +115,37 @@ pub(super) fn read(row: &Row, from: usize) -> Result<RunRow, StoreError> {
     };
     let start = RunStart {
         run: run_id(text(0)?)?,
-        task: stored::task_name(text(1)?)?,
+        task: decode::task_name(text(1)?)?,
         slot: get(row, from + 2)?,
-        trigger: stored::trigger(text(3)?)?,
+        trigger: decode::trigger(text(3)?)?,
         started_at: get(row, from + 4)?,
         pid: small(5)?,
     };
     let boot = get(row, from + 6)?;
     let Some(ended) = get(row, from + 7)? else { return Ok(RunRow { start, boot, end: None }) };
     let verdict = Verdict {
-        outcome: stored::outcome(text(8)?, text(9)?)?,
+        outcome: decode::outcome(text(8)?, text(9)?)?,
         sentence: text(10)?.to_owned(),
         similarity: get(row, from + 11)?,
-        rows: stored::count(get(row, from + 12)?).unwrap_or(0),
+        rows: decode::count(get(row, from + 12)?).unwrap_or(0),
         pages: small(13)?.unwrap_or(0),
         provisional: get(row, from + 14)?,
-        figures: Figures::default(),
+        statistics: RunStatistics::default(),
     };
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
 }
 
 /// The task of a run that has not ended, and that is still whose run it was.
-pub(super) fn must_be_open(session: &Session, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn require_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
     task_of_open(session, member, run, "")
 }
 
 /// The same, and nobody ends it until this transaction does.
-pub(super) fn lock_open(session: &Session, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn lock_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
     task_of_open(session, member, run, "FOR UPDATE OF r")
 }
 
-fn task_of_open(session: &Session, member: Option<&Member>, run: RunId, lock: &str) -> Result<TaskName, StoreError> {
+fn task_of_open(session: &PgSession, member: Option<&Member>, run: RunId, lock: &str) -> Result<TaskName, StoreError> {
     let sql = format!(
         "SELECT r.task, r.ended IS NULL, r.owner IS NOT DISTINCT FROM $2 AND r.fence IS NOT DISTINCT FROM $3,
              (SELECT fence FROM _member WHERE name = $2)
@@ -155,28 +155,28 @@ fn task_of_open(session: &Session, member: Option<&Member>, run: RunId, lock: &s
     let row = session.row(&sql, &[&run.to_string(), &name, &fence])?.ok_or(StoreError::NoSuchRun(run))?;
     let is_late = !get::<bool>(&row, 2)? || get::<Option<i64>>(&row, 3)? != fence;
     match (is_late, get(&row, 1)?) {
-        (true, _) => Err(StoreError::Late(run)),
+        (true, _) => Err(StoreError::LeaseExpired(run)),
         (false, false) => Err(StoreError::RunEnded(run)),
-        (false, true) => stored::task_name(get(&row, 0)?),
+        (false, true) => decode::task_name(get(&row, 0)?),
     }
 }
 
 /// Runs that have not ended and that this one, or the one of this name before it, has begun.
-pub(super) fn open(session: &Session, member: Option<&Member>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+pub(super) fn open_runs(session: &PgSession, member: Option<&Member>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
     let sql = "SELECT id, task FROM _runs WHERE ended IS NULL AND owner IS NOT DISTINCT FROM $1 ORDER BY started, id";
     let found = session.rows(sql, &[&member.map(|it| &it.name)])?;
-    found.iter().map(|row| Ok((run_id(get(row, 0)?)?, stored::task_name(get(row, 1)?)?))).collect()
+    found.iter().map(|row| Ok((run_id(get(row, 0)?)?, decode::task_name(get(row, 1)?)?))).collect()
 }
 
 /// Writes a run's end, and what the status table says of its task.
 pub(super) fn record_end(
-    session: &Session,
+    session: &PgSession,
     run: RunId,
     task: &TaskName,
     verdict: &Verdict,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    let (id, ended) = (run.to_string(), stamp::to_millis(now));
+    let (id, ended) = (run.to_string(), timestamp::to_millis(now));
     session.execute(
         "UPDATE _runs SET ended = $2, outcome = $3, cause = $4, sentence = $5, similarity = $6, rows = $7, pages = $8,
              provisional = $9, figures = $10 WHERE id = $1",
@@ -186,35 +186,35 @@ pub(super) fn record_end(
             &verdict.outcome.word(),
             &verdict.outcome.cause(),
             &storable(&verdict.sentence),
-            &stored::similarity(verdict),
+            &decode::similarity(verdict),
             &i64::try_from(verdict.rows).unwrap_or(i64::MAX),
             &i64::from(verdict.pages),
             &verdict.provisional,
-            &stored::figures_json(verdict),
+            &decode::statistics_json(verdict),
         ],
     )?;
     let last_ok = verdict.outcome.is_published().then_some(ended);
     session.execute(
         "UPDATE _task SET last_run = $2, last_ok = coalesce($3, last_ok),
              fails = CASE $4::text WHEN 'reset' THEN 0 WHEN 'count' THEN fails + 1 ELSE fails END WHERE name = $1",
-        &[&task.as_str(), &id, &last_ok, &settle::fails(verdict.outcome)],
+        &[&task.as_str(), &id, &last_ok, &run_end::failure_count_action(verdict.outcome)],
     )?;
     Ok(())
 }
 
 /// Forgets the oldest runs of a task, and the traces of all but the newest.
-pub(super) fn prune(session: &Session, task: &TaskName, keep: Keep) -> Result<(), StoreError> {
+pub(super) fn prune(session: &PgSession, task: &TaskName, keep: RetentionLimits) -> Result<(), StoreError> {
     let beyond = "SELECT id FROM _runs WHERE task = $1 ORDER BY started DESC, id DESC LIMIT $3 OFFSET $2";
     session.execute(
         &format!("DELETE FROM _trace WHERE run IN ({beyond})"),
-        &[&task.as_str(), &i64::from(keep.traces), &PRUNED_AT_ONCE],
+        &[&task.as_str(), &i64::from(keep.traces), &RUNS_PRUNED_PER_END],
     )?;
     session.execute(
         &format!(
             "DELETE FROM _runs WHERE id IN ({beyond}) AND ended IS NOT NULL
                  AND id NOT IN (SELECT run FROM _generation WHERE task = $1)"
         ),
-        &[&task.as_str(), &i64::from(keep.runs), &PRUNED_AT_ONCE],
+        &[&task.as_str(), &i64::from(keep.runs), &RUNS_PRUNED_PER_END],
     )?;
     Ok(())
 }

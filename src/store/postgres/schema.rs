@@ -2,7 +2,7 @@
 //! in the middle leaves the format before it.
 
 use super::session::get;
-use super::{Session, StoreError};
+use super::{PgSession, StoreError};
 use crate::model::StoreAddress;
 
 /// A migration that was released is never edited; a change is a new one at the end.
@@ -257,12 +257,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
 ];
 
 /// The format this program writes.
-fn known() -> i64 {
+fn current_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
 /// Makes the schema and the table that says its format; in somebody else's schema nothing is made.
-pub(super) fn make(session: &Session) -> Result<(), StoreError> {
+pub(super) fn create(session: &PgSession) -> Result<(), StoreError> {
     let schema = session.at().schema();
     let make = || {
         // In one look: another daemon may be making them.
@@ -281,25 +281,25 @@ pub(super) fn make(session: &Session) -> Result<(), StoreError> {
              INSERT INTO _format VALUES (1, 0)"
         ))
     };
-    session.in_one(make)
+    session.in_transaction(make)
 }
 
 /// Whether somebody has made the tables; whoever was cut short before the first left none.
-pub(super) fn is_made(session: &Session) -> Result<bool, StoreError> {
+pub(super) fn exists(session: &PgSession) -> Result<bool, StoreError> {
     Ok(has_table(session, "_format")? && session.number("SELECT version FROM _format WHERE id = 1", &[])? > 0)
 }
 
-fn has_table(session: &Session, name: &str) -> Result<bool, StoreError> {
+fn has_table(session: &PgSession, name: &str) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2";
     Ok(session.number(sql, &[&session.at().schema(), &name])? > 0)
 }
 
 /// Brings the format up to date, one transaction a step. Daemons that start together wait for each other at the one row.
-pub(super) fn migrate(session: &Session) -> Result<(), StoreError> {
-    migrate_by(session, MIGRATIONS)
+pub(super) fn migrate(session: &PgSession) -> Result<(), StoreError> {
+    migrate_with(session, MIGRATIONS)
 }
 
-pub(super) fn migrate_by(session: &Session, migrations: &[&str]) -> Result<(), StoreError> {
+pub(super) fn migrate_with(session: &PgSession, migrations: &[&str]) -> Result<(), StoreError> {
     let step = || {
         let version = session.number("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
         let Some(migration) = usize::try_from(version).ok().and_then(|version| migrations.get(version)) else {
@@ -309,28 +309,28 @@ pub(super) fn migrate_by(session: &Session, migrations: &[&str]) -> Result<(), S
         session.execute("UPDATE _format SET version = $1 WHERE id = 1", &[&(version + 1)])?;
         Ok(true)
     };
-    while session.in_one(step)? {}
+    while session.in_transaction(step)? {}
     Ok(())
 }
 
 /// Refuses the tables of a later pieme.
-pub(super) fn refuse_newer(session: &Session) -> Result<(), StoreError> {
+pub(super) fn refuse_newer(session: &PgSession) -> Result<(), StoreError> {
     let found = session.number("SELECT version FROM _format WHERE id = 1", &[])?;
-    if found > known() {
+    if found > current_version() {
         let at = StoreAddress::Postgres(session.at().clone());
-        return Err(StoreError::TooNew { at, found, known: known() });
+        return Err(StoreError::NewerFormat { at, found, known: current_version() });
     }
     Ok(())
 }
 
 /// Refuses what another store is being copied into, or was when the copy was cut short.
-pub(super) fn refuse_half(session: &Session) -> Result<(), StoreError> {
-    match is_half_copied(session)? {
-        true => Err(StoreError::HalfCopied(StoreAddress::Postgres(session.at().clone()))),
+pub(super) fn refuse_incomplete_copy(session: &PgSession) -> Result<(), StoreError> {
+    match is_incomplete_copy(session)? {
+        true => Err(StoreError::IncompleteCopy(StoreAddress::Postgres(session.at().clone()))),
         false => Ok(()),
     }
 }
 
-pub(super) fn is_half_copied(session: &Session) -> Result<bool, StoreError> {
+pub(super) fn is_incomplete_copy(session: &PgSession) -> Result<bool, StoreError> {
     Ok(session.number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
 }

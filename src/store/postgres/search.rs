@@ -6,20 +6,23 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::names::{quoted, rows_table};
-use super::session::{Values, get};
-use super::settle::Generation;
-use super::view::column;
-use super::{Postgres, Session, StoreError, digest, generation, index, rows, stored};
+use super::run_end::Generation;
+use super::session::{SqlParams, get};
+use super::view::column_name;
+use super::{PgSession, Postgres, StoreError, decode, digest, generation, index, rows};
 use crate::model::{Row, TaskName};
-use crate::store::search::{Answer, Hit, Index, Indexed, Query, RANKED, Search, Term, Wanted, answer};
+use crate::store::search::{
+    FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_RANKED, Query, SearchRequest, SearchResults, Term,
+    collect_results,
+};
 
-impl Search for Postgres {
-    fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError> {
+impl FullTextSearch for Postgres {
+    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
         let session = &self.session;
         let tasks: Vec<&str> = wanted.tasks.iter().map(TaskName::as_str).collect();
-        session.moment(|| {
-            let behind = index::behind(session)?.iter().map(|(_, rows)| rows).sum();
-            let asked = Asked {
+        session.in_snapshot(|| {
+            let behind = index::tasks_behind(session)?.iter().map(|(_, rows)| rows).sum();
+            let asked = IndexQuery {
                 session,
                 words: match_text(&wanted.query),
                 tasks: (!tasks.is_empty()).then(|| tasks.clone()),
@@ -27,16 +30,16 @@ impl Search for Postgres {
                 counted: Cell::default(),
                 published: RefCell::default(),
             };
-            answer(&asked, wanted, behind)
+            collect_results(&asked, wanted, behind)
         })
     }
 
-    fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
+    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
         self.index_step(task)
     }
 
-    fn unindexed(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
-        index::behind(&self.session)
+    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
+        index::tasks_behind(&self.session)
     }
 }
 
@@ -47,22 +50,22 @@ fn match_text(query: &Query) -> String {
         let last = term.words.len().saturating_sub(1);
         let weight = term.column.as_deref().map(index::weight);
         let word = |(at, word): (usize, &String)| {
-            let begins = if at == last && term.goes_on { "*" } else { "" };
+            let begins = if at == last && term.is_prefix { "*" } else { "" };
             let signs: String = begins.chars().chain(weight).collect();
             format!("'{word}'{}{signs}", if signs.is_empty() { "" } else { ":" })
         };
         let phrase: Vec<String> = term.words.iter().enumerate().map(word).collect();
         format!("({})", phrase.join(" <-> "))
     };
-    let wanted = query.terms.iter().filter(|term| !term.is_not).map(text);
+    let wanted = query.terms.iter().filter(|term| !term.is_excluded).map(text);
     // One that is excluded from a column only is looked for in the rows themselves.
-    let excluded = query.terms.iter().filter(|term| term.is_not && term.column.is_none());
+    let excluded = query.terms.iter().filter(|term| term.is_excluded && term.column.is_none());
     wanted.chain(excluded.map(|term| format!("!{}", text(term)))).collect::<Vec<_>>().join(" & ")
 }
 
 /// One question to the index.
-struct Asked<'s> {
-    session: &'s Session,
+struct IndexQuery<'s> {
+    session: &'s PgSession,
     words: String,
     tasks: Option<Vec<&'s str>>,
     query: &'s Query,
@@ -72,7 +75,7 @@ struct Asked<'s> {
     published: RefCell<HashMap<String, Option<Generation>>>,
 }
 
-struct Entry {
+struct RankedEntry {
     task: String,
     digest: i64,
     key: Vec<u8>,
@@ -80,22 +83,22 @@ struct Entry {
     rank: f64,
 }
 
-impl Index for Asked<'_> {
-    type Entry = Entry;
+impl FullTextIndex for IndexQuery<'_> {
+    type Entry = RankedEntry;
 
     /// Of two that are as good, the one that stands first. Which column a word stands in makes it no better.
-    fn entries(&self, most: u64) -> Result<Vec<Entry>, StoreError> {
+    fn entries(&self, most: u64) -> Result<Vec<RankedEntry>, StoreError> {
         let sql = format!(
             "SELECT e.task, e.digest, e.key, e.n, w.rank, count(*) OVER () FROM (
                  SELECT task, digest, ts_rank('{{1, 1, 1, 1}}'::real[], words, $1::text::tsquery)::double precision AS rank FROM _words
-                 WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {RANKED}) AS w
+                 WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {MAX_RANKED}) AS w
              JOIN _entry e ON e.task = w.task AND e.digest = w.digest ORDER BY w.rank DESC, e.task, e.n LIMIT $3"
         );
-        let found = self.session.rows(&sql, &[&self.words, &self.tasks, &rows::number(most)])?;
+        let found = self.session.rows(&sql, &[&self.words, &self.tasks, &rows::to_i64(most)])?;
         let counted = found.first().map(|row| get(row, 5)).transpose()?;
-        self.counted.set(stored::count(counted).unwrap_or(0));
+        self.counted.set(decode::count(counted).unwrap_or(0));
         let entry = |row| {
-            Ok(Entry {
+            Ok(RankedEntry {
                 task: get(row, 0)?,
                 digest: get(row, 1)?,
                 key: get(row, 2)?,
@@ -106,11 +109,11 @@ impl Index for Asked<'_> {
         found.iter().map(entry).collect()
     }
 
-    fn hits(&self, entries: &[Entry]) -> Result<Vec<Hit>, StoreError> {
+    fn hits(&self, entries: &[RankedEntry]) -> Result<Vec<Hit>, StoreError> {
         let mut rows = HashMap::new();
         for entry in entries {
             if !rows.contains_key(&entry.task) {
-                let of_task: Vec<&Entry> = entries.iter().filter(|it| it.task == entry.task).collect();
+                let of_task: Vec<&RankedEntry> = entries.iter().filter(|it| it.task == entry.task).collect();
                 rows.insert(entry.task.clone(), self.rows(&entry.task, &of_task)?);
             }
         }
@@ -122,9 +125,9 @@ impl Index for Asked<'_> {
                 continue;
             };
             let columns: Vec<String> = generation.texts().map(|column| column.stored.clone()).collect();
-            let Some(marks) = self.query.marks(&columns, row) else { continue };
-            let (task, row) = (stored::task_name(&entry.task)?, row.clone());
-            hits.push(Hit { task, columns, row, first_seen: *first_seen, rank: entry.rank, marks });
+            let Some(marks) = self.query.highlights(&columns, row) else { continue };
+            let (task, row) = (decode::task_name(&entry.task)?, row.clone());
+            hits.push(Hit { task, columns, row, first_seen: *first_seen, rank: entry.rank, highlights: marks });
         }
         Ok(hits)
     }
@@ -135,16 +138,16 @@ impl Index for Asked<'_> {
 }
 
 /// Rows by the hash of their texts.
-type Found = HashMap<i64, (Row, DateTime<Utc>)>;
+type RowsByDigest = HashMap<i64, (Row, DateTime<Utc>)>;
 
-impl Asked<'_> {
+impl IndexQuery<'_> {
     /// The rows of entries that are published as they were indexed.
-    fn rows(&self, task: &str, entries: &[&Entry]) -> Result<Found, StoreError> {
+    fn rows(&self, task: &str, entries: &[&RankedEntry]) -> Result<RowsByDigest, StoreError> {
         let mut published = self.published.borrow_mut();
         if !published.contains_key(task) {
-            published.insert(task.to_owned(), generation::published(self.session, &stored::task_name(task)?)?);
+            published.insert(task.to_owned(), generation::published(self.session, &decode::task_name(task)?)?);
         }
-        let mut found = Found::new();
+        let mut found = RowsByDigest::new();
         let Some(generation) = published.get(task).and_then(Option::as_ref) else { return Ok(found) };
         let places: Vec<i64> = entries.iter().map(|entry| entry.n).collect();
         read(self.session, generation, "_n = ANY($2)", &[&generation.id, &places], &mut found)?;
@@ -160,14 +163,14 @@ impl Asked<'_> {
 
 /// Reads rows of a generation; of those that say the same the first counts.
 fn read(
-    session: &Session,
+    session: &PgSession,
     generation: &Generation,
     which: &str,
-    values: Values<'_>,
-    found: &mut Found,
+    values: SqlParams<'_>,
+    found: &mut RowsByDigest,
 ) -> Result<(), StoreError> {
     let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
-    let names: String = texts.iter().map(|&at| format!(", {}", column(at))).collect();
+    let names: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
     let table = quoted(&rows_table(generation.table));
     let sql = format!("SELECT _page, _first_seen{names} FROM {table} WHERE _generation = $1 AND {which} ORDER BY _n");
     for row in session.rows(&sql, values)? {
@@ -175,7 +178,7 @@ fn read(
             (0..texts.len()).map(|index| get(&row, index + 2)).collect::<Result<_, _>>()?;
         let named = texts.iter().zip(&cells);
         let named = named.filter_map(|(&at, cell)| Some((generation.columns[at].stored.as_str(), cell.as_deref()?)));
-        let digest = index::short(digest::of_cells(named));
+        let digest = index::short_digest(digest::record_digest(named));
         let read = (Row { cells, page: rows::page(&row, 0)? }, get(&row, 1)?);
         found.entry(digest).or_insert(read);
     }

@@ -3,13 +3,13 @@
 
 use super::names::{ColumnName, quoted, rows_table};
 use super::session::get;
-use super::view::{Type, column};
-use super::{Session, StoreError};
+use super::view::{PgType, column_name};
+use super::{PgSession, StoreError};
 use crate::model::TaskName;
 
 /// Finds the shape with these columns, or makes it.
-pub(super) fn find_or_make(session: &Session, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
-    let json = serde_json::to_string(columns).map_err(StoreError::value)?;
+pub(super) fn find_or_make(session: &PgSession, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
+    let json = serde_json::to_string(columns).map_err(StoreError::invalid_value)?;
     // Locked, so that nobody drops it before there are rows in it.
     let sql = "SELECT id FROM _shape WHERE task = $1 AND columns = $2 ORDER BY id LIMIT 1 FOR UPDATE";
     if let Some(found) = session.row(sql, &[&task.as_str(), &json])? {
@@ -21,8 +21,8 @@ pub(super) fn find_or_make(session: &Session, task: &TaskName, columns: &[Column
     Ok(shape)
 }
 
-fn make_table(session: &Session, shape: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
-    let typed = columns.iter().enumerate().map(|(at, it)| format!(", {} {}", column(at), Type::of(it).word()));
+fn make_table(session: &PgSession, shape: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
+    let typed = columns.iter().enumerate().map(|(at, it)| format!(", {} {}", column_name(at), PgType::of(it).word()));
     let (table, typed) = (quoted(&rows_table(shape)), typed.collect::<String>());
     session.batch(&format!(
         "CREATE TABLE {table} (_generation bigint NOT NULL, _n bigint NOT NULL, _key bytea NOT NULL,
@@ -34,12 +34,12 @@ fn make_table(session: &Session, shape: i64, columns: &[ColumnName]) -> Result<(
 
 /// Drops the tables that no generation of a task stands in. Readers who look at one keep it for a while: then it goes the
 /// next time.
-pub(super) fn drop_unused(session: &Session, task: &TaskName) -> Result<(), StoreError> {
+pub(super) fn drop_unused(session: &PgSession, task: &TaskName) -> Result<(), StoreError> {
     let unused =
         "SELECT id FROM _shape s WHERE task = $1 AND NOT EXISTS (SELECT 1 FROM _generation WHERE shape = s.id)";
     for row in session.rows(unused, &[&task.as_str()])? {
         let shape: i64 = get(&row, 0)?;
-        session.in_one(|| {
+        session.in_transaction(|| {
             // Refused where a generation came meanwhile.
             session.execute("DELETE FROM _shape WHERE id = $1", &[&shape])?;
             session

@@ -6,36 +6,36 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
-use super::digest::Key;
+use super::digest::KeyHash;
 use super::names::{ColumnName, quoted, rows_table};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::view::{Type, column};
-use super::{Member, Postgres, Session, StoreError, generation, runs, shape, stamp};
+use super::view::{PgType, column_name};
+use super::{Member, PgSession, Postgres, StoreError, generation, runs, shape, timestamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
-use crate::store::Staging;
+use crate::store::RowStaging;
 use crate::store::batch::Batch;
-use crate::store::same::Same;
+use crate::store::unchanged_prefix::UnchangedPrefix;
 
 /// The rows of one run so far.
 #[derive(Default)]
-pub(super) struct Staged {
+pub(super) struct StagedRows {
     pub batch: Batch,
     /// Rows before those that wait which are the published ones, and were not written.
-    pub(super) same: Option<Same>,
-    pub(super) written: Option<Written>,
+    pub(super) unchanged_prefix: Option<UnchangedPrefix>,
+    pub(super) written: Option<StagedTable>,
 }
 
 /// Where a run's rows go, once some are written.
 #[derive(Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct StagedTable {
     pub generation: i64,
     pub table: i64,
     pub columns: usize,
     pub rows: i64,
 }
 
-impl Staging for Postgres {
+impl RowStaging for Postgres {
     fn stage_values(
         &mut self,
         run: RunId,
@@ -45,12 +45,12 @@ impl Staging for Postgres {
         rows: &[Row],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        runs::must_be_open(&self.session, self.member.as_ref(), run)?;
+        runs::require_open(&self.session, self.member.as_ref(), run)?;
         let staged = self.staged.entry(run).or_default();
-        let places = staged.batch.place(columns, key)?;
+        let places = staged.batch.map_columns(columns, key)?;
         for row in rows {
-            staged.batch.take(row, &places, now.timestamp_millis());
-            if staged.batch.is_full() && !staged.follow(&self.session, task)? {
+            staged.batch.push(row, &places, now.timestamp_millis());
+            if staged.batch.is_full() && !staged.extend_unchanged_prefix(&self.session, task)? {
                 let published = generation::published(&self.session, task)?;
                 staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?;
             }
@@ -59,37 +59,42 @@ impl Staging for Postgres {
     }
 }
 
-impl Staged {
+impl StagedRows {
     /// Writes what waits, in a transaction of its own, and answers with the generation and its table. On an error nothing was
     /// written and everything still waits.
     pub fn spill(
         &mut self,
-        session: &Session,
+        session: &PgSession,
         member: Option<&Member>,
         (run, task): (RunId, &TaskName),
         published: Option<&Generation>,
     ) -> Result<(i64, i64), StoreError> {
-        self.copy_same(session, member, (run, task))?;
-        let written = session.in_one(|| {
-            runs::must_be_open(session, member, run)?;
-            let written = self.place(session, run, task)?;
+        self.copy_unchanged_prefix(session, member, (run, task))?;
+        let written = session.in_transaction(|| {
+            runs::require_open(session, member, run)?;
+            let written = self.table_for_next_rows(session, run, task)?;
             let known = first_seen(session, &self.batch, task, published)?;
             let text = self.copy_text(written, &known);
             session.copy_in(&copy_sql(written.table, &self.batch.columns), &text)?;
-            self.describe(session, written.generation)?;
-            Ok(Written { rows: self.batch.rows, ..written })
+            self.write_metadata(session, written.generation)?;
+            Ok(StagedTable { rows: self.batch.rows, ..written })
         })?;
-        self.batch.written();
+        self.batch.clear_pending();
         self.written = Some(written);
         Ok((written.generation, written.table))
     }
 
     /// Where the rows go that come next.
-    pub(super) fn place(&self, session: &Session, run: RunId, task: &TaskName) -> Result<Written, StoreError> {
+    pub(super) fn table_for_next_rows(
+        &self,
+        session: &PgSession,
+        run: RunId,
+        task: &TaskName,
+    ) -> Result<StagedTable, StoreError> {
         let columns = &self.batch.columns;
         let Some(before) = self.written else {
             let (generation, table) = generation::create(session, run, task, columns)?;
-            return Ok(Written { generation, table, columns: columns.len(), rows: 0 });
+            return Ok(StagedTable { generation, table, columns: columns.len(), rows: 0 });
         };
         // An end that nobody heard of may have been written all the same.
         let unheard = format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(before.table)));
@@ -98,9 +103,9 @@ impl Staged {
     }
 
     /// Columns that came with a later page mean another table: what was written moves there.
-    fn move_rows(&self, session: &Session, task: &TaskName, before: Written) -> Result<Written, StoreError> {
+    fn move_rows(&self, session: &PgSession, task: &TaskName, before: StagedTable) -> Result<StagedTable, StoreError> {
         let table = shape::find_or_make(session, task, &self.batch.columns)?;
-        let names: String = (0..before.columns).map(|at| format!(", {}", column(at))).collect();
+        let names: String = (0..before.columns).map(|at| format!(", {}", column_name(at))).collect();
         let names = format!("_generation, _n, _key, _first_seen, _page{names}");
         let (from, to) = (quoted(&rows_table(before.table)), quoted(&rows_table(table)));
         session.execute(
@@ -109,14 +114,14 @@ impl Staged {
         )?;
         session.execute(&format!("DELETE FROM {from} WHERE _generation = $1"), &[&before.generation])?;
         session.execute("UPDATE _generation SET shape = $2 WHERE id = $1", &[&before.generation, &table])?;
-        Ok(Written { table, columns: self.batch.columns.len(), ..before })
+        Ok(StagedTable { table, columns: self.batch.columns.len(), ..before })
     }
 
     /// What waits, as COPY reads it.
-    fn copy_text(&self, written: Written, known: &HashMap<Key, i64>) -> Bytes {
-        let types: Vec<Type> = self.batch.columns.iter().map(Type::of).collect();
+    fn copy_text(&self, written: StagedTable, known: &HashMap<KeyHash, i64>) -> Bytes {
+        let types: Vec<PgType> = self.batch.columns.iter().map(PgType::of).collect();
         let mut text = String::new();
-        for (n, record) in (written.rows + 1..).zip(self.batch.waiting()) {
+        for (n, record) in (written.rows + 1..).zip(self.batch.pending()) {
             let seen = known.get(&record.key).copied().unwrap_or(record.seen);
             let cells = types.iter().copied().zip(self.batch.cells(record));
             push_row(&mut text, (written.generation, n), record.key, seen, record.page, cells);
@@ -125,9 +130,9 @@ impl Staged {
     }
 
     /// Writes down what a generation holds.
-    fn describe(&self, session: &Session, generation: i64) -> Result<(), StoreError> {
+    fn write_metadata(&self, session: &PgSession, generation: i64) -> Result<(), StoreError> {
         let digest = self.batch.digest.to_bytes();
-        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;
         let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4, key = $5 WHERE id = $1";
         let columns = self.batch.columns_json()?;
         session.execute(sql, &[&generation, &columns, &self.batch.rows, &digest.as_slice(), &key])?;
@@ -138,13 +143,13 @@ impl Staged {
 /// When the rows that wait were first seen (milliseconds), where the published generation has their keys, or history says when a
 /// record that left was.
 fn first_seen(
-    session: &Session,
+    session: &PgSession,
     batch: &Batch,
     task: &TaskName,
     published: Option<&Generation>,
-) -> Result<HashMap<Key, i64>, StoreError> {
-    let Some(published) = published.filter(|_| !batch.waiting().is_empty()) else { return Ok(HashMap::new()) };
-    let keys: Vec<&[u8]> = batch.waiting().iter().map(|record| &record.key[..]).collect();
+) -> Result<HashMap<KeyHash, i64>, StoreError> {
+    let Some(published) = published.filter(|_| !batch.pending().is_empty()) else { return Ok(HashMap::new()) };
+    let keys: Vec<&[u8]> = batch.pending().iter().map(|record| &record.key[..]).collect();
     let table = quoted(&rows_table(published.table));
     let gone = "SELECT r.key, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
                 WHERE r.key = ANY($2) AND r.what = 'removed' AND c.task = $1 ORDER BY r.id";
@@ -155,7 +160,7 @@ fn first_seen(
     let found = session.rows(gone, &[&task.as_str(), &keys])?;
     for row in found.iter().chain(&session.rows(&shown, &[&published.id, &keys])?) {
         let seen: DateTime<Utc> = get(row, 1)?;
-        if let Ok(key) = Key::try_from(get::<&[u8]>(row, 0)?) {
+        if let Ok(key) = KeyHash::try_from(get::<&[u8]>(row, 0)?) {
             known.insert(key, seen.timestamp_millis());
         }
     }
@@ -163,7 +168,7 @@ fn first_seen(
 }
 
 pub(super) fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
-    let names: String = (0..columns.len()).map(|at| format!(", {}", column(at))).collect();
+    let names: String = (0..columns.len()).map(|at| format!(", {}", column_name(at))).collect();
     format!("COPY {} (_generation, _n, _key, _first_seen, _page{names}) FROM STDIN", quoted(&rows_table(table)))
 }
 
@@ -171,12 +176,12 @@ pub(super) fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
 pub(super) fn push_row<'a>(
     text: &mut String,
     (generation, n): (i64, i64),
-    key: Key,
+    key: KeyHash,
     first_seen: i64,
     page: u32,
-    cells: impl Iterator<Item = (Type, Option<&'a str>)>,
+    cells: impl Iterator<Item = (PgType, Option<&'a str>)>,
 ) {
-    let (key, seen) = (u128::from_be_bytes(key), stamp::text_of_millis(first_seen));
+    let (key, seen) = (u128::from_be_bytes(key), timestamp::text_of_millis(first_seen));
     // Writing to a string does not fail.
     let _ = write!(text, "{generation}\t{n}\t\\\\x{key:032x}\t{seen}\t{page}");
     for (kind, cell) in cells {

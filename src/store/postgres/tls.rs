@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A server elsewhere is spoken to in secret unless the address says `sslmode=disable`; one on this machine, over loopback or a
 /// socket, only if it says `sslmode=require`.
-pub(super) fn settle(config: &mut Config, said: &str) {
+pub(super) fn require_tls_for_remote(config: &mut Config, said: &str) {
     let is_elsewhere = |host: &Host| match host {
         Host::Tcp(name) => name != "localhost" && !name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()),
         Host::Unix(_) => false,
@@ -34,7 +34,7 @@ pub(super) fn connector() -> Result<MakeRustlsConnect, rustls::Error> {
 
 /// What we object to, where the other side is there and no secret was told to it: it does not prove that it is the server of the
 /// address, or does not encrypt.
-pub(super) fn objection(error: &tokio_postgres::Error) -> Option<String> {
+pub(super) fn trust_failure(error: &tokio_postgres::Error) -> Option<String> {
     let cause = error.source()?;
     // The driver's own words; it has no name for it.
     if cause.to_string() == "server does not support TLS" {
@@ -50,7 +50,7 @@ pub(super) fn objection(error: &tokio_postgres::Error) -> Option<String> {
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has run out".to_owned(),
         CertificateError::NotValidForNameContext { expected, presented } => {
-            let presented: Vec<&str> = presented.iter().map(|it| bare(it)).collect();
+            let presented: Vec<&str> = presented.iter().map(|it| host_name(it)).collect();
             format!("its certificate is for {}, not for {}", presented.join(", "), expected.to_str())
         }
         other => format!("its certificate is not to be trusted ({other})"),
@@ -58,7 +58,7 @@ pub(super) fn objection(error: &tokio_postgres::Error) -> Option<String> {
 }
 
 /// `DnsName("db.example")` as people write it.
-fn bare(name: &str) -> &str {
+fn host_name(name: &str) -> &str {
     name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')').trim_matches('"'))
 }
 
@@ -78,7 +78,7 @@ mod tests {
             ("postgres://me@localhost/rows?hostaddr=192.168.0.7", SslMode::Require),
         ] {
             let mut config: Config = address.parse().expect("an address");
-            settle(&mut config, address);
+            require_tls_for_remote(&mut config, address);
             assert_eq!(config.get_ssl_mode(), expected, "{address}");
         }
     }

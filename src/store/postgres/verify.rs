@@ -3,17 +3,17 @@
 
 use super::digest::{self, Digest};
 use super::names::{ColumnName, view_texts};
+use super::run_end::Generation;
 use super::session::get;
-use super::settle::Generation;
-use super::{Postgres, StoreError, generation, stored, view};
+use super::{Postgres, StoreError, decode, generation, view};
 use crate::model::TaskName;
 
 impl Postgres {
     pub(super) fn verify_published(&self) -> Result<(), StoreError> {
         for row in self.session.rows("SELECT name FROM _task ORDER BY name", &[])? {
-            let task = stored::task_name(get(&row, 0)?)?;
+            let task = decode::task_name(get(&row, 0)?)?;
             // Of one moment: a task may be published meanwhile.
-            self.session.moment(|| self.verify(&task))?;
+            self.session.in_snapshot(|| self.verify(&task))?;
         }
         Ok(())
     }
@@ -25,7 +25,7 @@ impl Postgres {
         match generation::published(&self.session, task)? {
             None if published.is_none() => Ok(()),
             Some(generation) if published == Some(generation.id) => {
-                let is_same = self.summed(task, &generation)? == (generation.rows, generation.digest);
+                let is_same = self.view_digest(task, &generation)? == (generation.rows, generation.digest);
                 if is_same { Ok(()) } else { Err(damaged("the rows")) }
             }
             None | Some(_) => Err(damaged("the records")),
@@ -33,10 +33,10 @@ impl Postgres {
     }
 
     /// How many rows a task's view shows, and what they come to.
-    fn summed(&self, task: &TaskName, generation: &Generation) -> Result<(i64, Digest), StoreError> {
+    fn view_digest(&self, task: &TaskName, generation: &Generation) -> Result<(i64, Digest), StoreError> {
         let columns: Vec<&ColumnName> = generation.columns.iter().filter(|column| column.is_text()).collect();
         let separator = if columns.is_empty() { "" } else { ", " };
-        let texts = view_texts(&generation.columns, &view::shown(&generation.columns));
+        let texts = view_texts(&generation.columns, &view::distinct_view_columns(&generation.columns));
         let sql = format!("SELECT _first_seen{separator}{texts} FROM {}", view::name(task));
         let (mut count, mut digest) = (0, Digest::default());
         self.session.each(&sql, &[], |row| {
@@ -45,7 +45,7 @@ impl Postgres {
                 let cell: Option<&str> = get(row, index + 1)?;
                 cells.extend(cell.map(|text| (column.stored.as_str(), text)));
             }
-            digest.add(digest::of_cells(cells.into_iter()));
+            digest.add(digest::record_digest(cells.into_iter()));
             count += 1;
             Ok(())
         })?;

@@ -12,7 +12,7 @@ const MAX_NAME_BYTES: usize = 63;
 const MAX_DIGITS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(super) enum PgType {
     Text,
     Bigint,
     Double,
@@ -20,25 +20,25 @@ pub(super) enum Type {
     Boolean,
 }
 
-impl Type {
-    pub fn of(column: &ColumnName) -> Type {
+impl PgType {
+    pub fn of(column: &ColumnName) -> PgType {
         match column.value {
-            Some(ValueColumn { facet: Facet::Currency, .. }) | None => Type::Text,
-            Some(ValueColumn { kind: ColumnType::Int, .. }) => Type::Bigint,
-            Some(ValueColumn { kind: ColumnType::Bool, .. }) => Type::Boolean,
-            Some(ValueColumn { kind: ColumnType::Number, .. }) => Type::Double,
-            Some(ValueColumn { kind: ColumnType::Money, .. }) => Type::Numeric,
-            Some(_) => Type::Text,
+            Some(ValueColumn { facet: Facet::Currency, .. }) | None => PgType::Text,
+            Some(ValueColumn { kind: ColumnType::Int, .. }) => PgType::Bigint,
+            Some(ValueColumn { kind: ColumnType::Bool, .. }) => PgType::Boolean,
+            Some(ValueColumn { kind: ColumnType::Number, .. }) => PgType::Double,
+            Some(ValueColumn { kind: ColumnType::Money, .. }) => PgType::Numeric,
+            Some(_) => PgType::Text,
         }
     }
 
     pub fn word(self) -> &'static str {
         match self {
-            Type::Text => "text",
-            Type::Bigint => "bigint",
-            Type::Double => "double precision",
-            Type::Numeric => "numeric",
-            Type::Boolean => "boolean",
+            PgType::Text => "text",
+            PgType::Bigint => "bigint",
+            PgType::Double => "double precision",
+            PgType::Numeric => "numeric",
+            PgType::Boolean => "boolean",
         }
     }
 
@@ -46,10 +46,10 @@ impl Type {
     pub fn cell(self, text: &str) -> Option<Cow<'_, str>> {
         let is_number = || text.len() <= MAX_DIGITS && text.parse::<f64>().is_ok_and(f64::is_finite);
         match self {
-            Type::Text => Some(text.into()),
-            Type::Bigint => text.parse::<i64>().ok().map(|number| number.to_string().into()),
-            Type::Double | Type::Numeric => is_number().then(|| text.into()),
-            Type::Boolean => match text {
+            PgType::Text => Some(text.into()),
+            PgType::Bigint => text.parse::<i64>().ok().map(|number| number.to_string().into()),
+            PgType::Double | PgType::Numeric => is_number().then(|| text.into()),
+            PgType::Boolean => match text {
                 "1" => Some("t".into()),
                 "0" => Some("f".into()),
                 _ => None,
@@ -59,24 +59,24 @@ impl Type {
 }
 
 /// The name of a column in its table, which nobody but us reads: a page may name a column anything, and as long as it likes.
-pub(super) fn column(at: usize) -> String {
+pub(super) fn column_name(at: usize) -> String {
     format!("c{}", at + 1)
 }
 
 /// The columns of a table as they are read, each behind a comma: amounts of money as JSON has them.
 pub(super) fn read_list(columns: &[ColumnName]) -> String {
-    let read = |(at, it): (usize, &ColumnName)| match Type::of(it) {
-        Type::Numeric => format!(", {}::double precision", column(at)),
-        Type::Text | Type::Bigint | Type::Double | Type::Boolean => format!(", {}", column(at)),
+    let read = |(at, it): (usize, &ColumnName)| match PgType::of(it) {
+        PgType::Numeric => format!(", {}::double precision", column_name(at)),
+        PgType::Text | PgType::Bigint | PgType::Double | PgType::Boolean => format!(", {}", column_name(at)),
     };
     columns.iter().enumerate().map(read).collect()
 }
 
 /// The columns of a task's view under their names there.
-pub(super) fn shown(columns: &[ColumnName]) -> Vec<(usize, String)> {
+pub(super) fn distinct_view_columns(columns: &[ColumnName]) -> Vec<(usize, String)> {
     let mut shown: Vec<(usize, String)> = Vec::new();
     for (at, name) in view_columns(columns) {
-        let name = fitted(&name, |name| shown.iter().all(|(_, taken)| taken.as_str() != name));
+        let name = fit_name(&name, |name| shown.iter().all(|(_, taken)| taken.as_str() != name));
         shown.push((at, name));
     }
     shown
@@ -88,11 +88,11 @@ pub(super) fn name(task: &TaskName) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return quoted(name);
     }
-    let hash = super::digest::of_cells(std::iter::once(("view", name)));
+    let hash = super::digest::record_digest(std::iter::once(("view", name)));
     quoted(&format!("{}~{:08x}", &name[..MAX_NAME_BYTES - 9], hash & 0xffff_ffff))
 }
 
-fn fitted(name: &str, is_free: impl Fn(&str) -> bool) -> String {
+fn fit_name(name: &str, is_free: impl Fn(&str) -> bool) -> String {
     let cut = |most: usize| name[..name.floor_char_boundary(most)].to_owned();
     let mut fitted = cut(MAX_NAME_BYTES);
     // Ends: among one more name than there are columns, one is free.
@@ -109,8 +109,10 @@ fn fitted(name: &str, is_free: impl Fn(&str) -> bool) -> String {
 /// generation that is, it says too.
 pub(super) fn create_sql(task: &TaskName, table: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (name(task), quoted(&rows_table(table)));
-    let columns: String =
-        shown(columns).iter().map(|(at, name)| format!("r.{} AS {}, ", column(*at), quoted(name))).collect();
+    let columns: String = distinct_view_columns(columns)
+        .iter()
+        .map(|(at, name)| format!("r.{} AS {}, ", column_name(*at), quoted(name)))
+        .collect();
     format!(
         "CREATE VIEW {view} AS SELECT {columns} g.run AS _run, r._first_seen, g.last_seen AS _last_seen, r._page
          FROM {table} r JOIN _generation g ON g.id = r._generation
@@ -124,14 +126,14 @@ mod tests {
     use super::*;
 
     fn text(stored: &str) -> ColumnName {
-        ColumnName { said: stored.to_owned(), stored: stored.to_owned(), value: None }
+        ColumnName { source_name: stored.to_owned(), stored: stored.to_owned(), value: None }
     }
 
     #[test]
     fn names_that_are_too_long_are_cut_and_stay_apart() {
         let long = "x".repeat(80);
         let columns = [text(&long), text(&format!("{long}y")), text(&"ä".repeat(40)), text("short")];
-        let names: Vec<String> = shown(&columns).into_iter().map(|(_, name)| name).collect();
+        let names: Vec<String> = distinct_view_columns(&columns).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["x".repeat(63), format!("{}_2", "x".repeat(61)), "ä".repeat(31), "short".to_owned()]);
     }
 
@@ -145,15 +147,15 @@ mod tests {
     #[test]
     fn a_cell_that_is_not_what_its_column_is_becomes_none() {
         for (kind, text, expected) in [
-            (Type::Bigint, "95", Some("95")),
-            (Type::Bigint, "95.5", None),
-            (Type::Numeric, "95.00", Some("95.00")),
-            (Type::Numeric, "NaN", None),
-            (Type::Double, "inf", None),
-            (Type::Double, "1; DROP TABLE _task", None),
-            (Type::Boolean, "1", Some("t")),
-            (Type::Boolean, "yes", None),
-            (Type::Text, "yes", Some("yes")),
+            (PgType::Bigint, "95", Some("95")),
+            (PgType::Bigint, "95.5", None),
+            (PgType::Numeric, "95.00", Some("95.00")),
+            (PgType::Numeric, "NaN", None),
+            (PgType::Double, "inf", None),
+            (PgType::Double, "1; DROP TABLE _task", None),
+            (PgType::Boolean, "1", Some("t")),
+            (PgType::Boolean, "yes", None),
+            (PgType::Text, "yes", Some("yes")),
         ] {
             assert_eq!(kind.cell(text).as_deref(), expected, "{kind:?} {text}");
         }

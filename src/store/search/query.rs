@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::str::Chars;
 
-use super::words::{self, Word};
+use super::words::{self, FoldedWord};
 use crate::model::Row;
 
 /// More is a text, not a question.
@@ -22,9 +22,9 @@ pub struct Query {
 pub(in crate::store) struct Term {
     pub words: Vec<String>,
     /// The last word may go on.
-    pub goes_on: bool,
+    pub is_prefix: bool,
     /// It must not be there.
-    pub is_not: bool,
+    pub is_excluded: bool,
     /// Only in the column of this name, as [`words::folded`] has it.
     pub column: Option<String>,
 }
@@ -39,7 +39,7 @@ pub enum QueryError {
 }
 
 /// Where in a row it was found: which cell, and the stretches of its text in bytes, in order.
-pub type Marks = Vec<(usize, Vec<Range<usize>>)>;
+pub type Highlights = Vec<(usize, Vec<Range<usize>>)>;
 
 impl Query {
     /// `column`: where words without a column of their own are looked for.
@@ -51,11 +51,11 @@ impl Query {
         let mut rest = text.chars().peekable();
         let mut terms = Vec::new();
         while rest.peek().is_some() {
-            terms.extend(term(&mut rest));
+            terms.extend(parse_term(&mut rest));
         }
         let column = column.map(words::folded);
         terms.iter_mut().filter(|term| term.column.is_none()).for_each(|term| term.column.clone_from(&column));
-        match terms.iter().any(|term| !term.is_not) {
+        match terms.iter().any(|term| !term.is_excluded) {
             false => Err(QueryError::NoWord),
             true if terms.len() > MAX_TERMS => Err(QueryError::TooLong),
             true => Ok(Query { terms }),
@@ -63,9 +63,9 @@ impl Query {
     }
 
     /// Where a row has what is looked for; none where it does not.
-    pub fn marks(&self, columns: &[String], row: &Row) -> Option<Marks> {
+    pub fn highlights(&self, columns: &[String], row: &Row) -> Option<Highlights> {
         let names: Vec<String> = columns.iter().map(|name| words::folded(name)).collect();
-        let cells: Vec<Vec<Word>> =
+        let cells: Vec<Vec<FoldedWord>> =
             row.cells.iter().map(|cell| words::words(cell.as_deref().unwrap_or_default())).collect();
         let mut marks: Vec<Vec<Range<usize>>> = vec![Vec::new(); cells.len()];
         for term in &self.terms {
@@ -74,23 +74,23 @@ impl Query {
                 if term.column.as_ref().is_some_and(|column| names.get(at) != Some(column)) {
                     continue;
                 }
-                let found = term.places(cell);
+                let found = term.matches(cell);
                 is_there |= !found.is_empty();
                 marks[at].extend(found);
             }
-            if is_there == term.is_not {
+            if is_there == term.is_excluded {
                 return None;
             }
         }
         let found = marks.into_iter().enumerate().filter(|(_, marks)| !marks.is_empty());
-        Some(found.map(|(at, marks)| (at, joined(marks))).collect())
+        Some(found.map(|(at, marks)| (at, merge_overlapping(marks))).collect())
     }
 }
 
 impl Term {
-    fn places(&self, cell: &[Word]) -> Vec<Range<usize>> {
+    fn matches(&self, cell: &[FoldedWord]) -> Vec<Range<usize>> {
         let last = self.words.len() - 1;
-        let is_it = |(at, word): (usize, &Word)| match at == last && self.goes_on {
+        let is_it = |(at, word): (usize, &FoldedWord)| match at == last && self.is_prefix {
             true => word.folded.starts_with(&self.words[at]),
             false => word.folded == self.words[at],
         };
@@ -100,7 +100,7 @@ impl Term {
 }
 
 /// In order, without those that overlap.
-fn joined(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_overlapping(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
     marks.sort_by_key(|mark| (mark.start, mark.end));
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(marks.len());
     for mark in marks {
@@ -113,21 +113,21 @@ fn joined(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// The next term; none for blanks and for what has no letters.
-fn term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
+fn parse_term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
     while rest.next_if(|c| c.is_whitespace()).is_some() {}
     let is_not = rest.next_if_eq(&'-').is_some();
-    let mut piece = piece(rest);
+    let mut piece = parse_piece(rest);
     let mut column = None;
     if piece.is_quoted {
         if rest.next_if_eq(&':').is_some() {
-            column = Some(std::mem::replace(&mut piece, self::piece(rest)).text);
+            column = Some(std::mem::replace(&mut piece, self::parse_piece(rest)).text);
         }
-    } else if let Some((name, said)) = column_of(&piece.text) {
+    } else if let Some((name, said)) = split_column(&piece.text) {
         // A colon at the end says something only before a quote.
         let is_before_quote = rest.peek() == Some(&'"');
         let (name, said) = (name.to_owned(), said.to_owned());
         match said.is_empty() {
-            true if is_before_quote => (column, piece) = (Some(name), self::piece(rest)),
+            true if is_before_quote => (column, piece) = (Some(name), self::parse_piece(rest)),
             true => {}
             false => (column, piece.text) = (Some(name), said),
         }
@@ -135,7 +135,7 @@ fn term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
     let goes_on = if piece.is_quoted { rest.next_if_eq(&'*').is_some() } else { piece.text.ends_with('*') };
     let words: Vec<String> = words::words(&piece.text).into_iter().map(|word| word.folded).collect();
     let column = column.map(|name| words::folded(&name)).filter(|name| !name.is_empty());
-    (!words.is_empty()).then_some(Term { words, goes_on, is_not, column })
+    (!words.is_empty()).then_some(Term { words, is_prefix: goes_on, is_excluded: is_not, column })
 }
 
 struct Piece {
@@ -144,7 +144,7 @@ struct Piece {
 }
 
 /// What stands between quotes, or up to the next blank or quote. A quote that is never closed goes to the end.
-fn piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
+fn parse_piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
     let is_quoted = rest.next_if_eq(&'"').is_some();
     let mut text = String::new();
     while let Some(c) = rest.next_if(|&c| c != '"' && (is_quoted || !c.is_whitespace())) {
@@ -157,7 +157,7 @@ fn piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
 }
 
 /// `price:95`, and `price:` before a quote. A time of day and an address have a colon too.
-fn column_of(text: &str) -> Option<(&str, &str)> {
+fn split_column(text: &str) -> Option<(&str, &str)> {
     let (name, said) = text.split_once(':')?;
     (name.chars().any(char::is_alphabetic) && !said.starts_with("//")).then_some((name, said))
 }
@@ -173,9 +173,9 @@ mod tests {
     /// Terms in short: `-column:a b*`.
     fn short(text: &str) -> String {
         let term = |it: &Term| {
-            let not = if it.is_not { "-" } else { "" };
+            let not = if it.is_excluded { "-" } else { "" };
             let column = it.column.as_ref().map(|name| format!("{name}:")).unwrap_or_default();
-            format!("{not}{column}{}{}", it.words.join(" "), if it.goes_on { "*" } else { "" })
+            format!("{not}{column}{}{}", it.words.join(" "), if it.is_prefix { "*" } else { "" })
         };
         match Query::parse(text, None) {
             Ok(query) => query.terms.iter().map(term).collect::<Vec<_>>().join(" | "),
@@ -227,7 +227,7 @@ mod tests {
         let cells = ["Le Grand Hôtel, grand", "hotel am See"].map(|it| Some(it.to_owned())).to_vec();
         let row = Row { cells, page: 0 };
         let marked = |typed: &str| {
-            let marks = Query::parse(typed, None).expect("words").marks(&columns, &row)?;
+            let marks = Query::parse(typed, None).expect("words").highlights(&columns, &row)?;
             let shown = |(at, marks): &(usize, Vec<Range<usize>>)| {
                 let text = row.cells[*at].as_deref().unwrap_or_default();
                 marks.iter().map(|mark| format!("{at}:{}", &text[mark.clone()])).collect::<Vec<_>>().join(" ")

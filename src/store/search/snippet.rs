@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 /// As much of a cell as is read at a glance.
-const MAX_CHARS: usize = 160;
+const MAX_SNIPPET_CHARS: usize = 160;
 /// What stands before the first find, at the most.
-const LEAD: usize = 40;
+const MAX_LEAD_CHARS: usize = 40;
 
 /// A text, or a part of it, with the places of what was found.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -21,14 +21,14 @@ impl Snippet {
         let place = |byte: usize| text.get(..byte).map_or(0, |before| before.chars().count());
         let marks: Vec<(usize, usize)> = marks.iter().map(|mark| (place(mark.start), place(mark.end))).collect();
         let all = text.chars().count();
-        if all <= MAX_CHARS {
+        if all <= MAX_SNIPPET_CHARS {
             return Snippet { text: text.to_owned(), marks };
         }
         let first = marks.first().map_or(0, |mark| mark.0);
-        let from = first.saturating_sub(LEAD).min(all - MAX_CHARS);
-        let to = from + MAX_CHARS;
+        let from = first.saturating_sub(MAX_LEAD_CHARS).min(all - MAX_SNIPPET_CHARS);
+        let to = from + MAX_SNIPPET_CHARS;
         let (before, after) = (if from > 0 { "…" } else { "" }, if to < all { "…" } else { "" });
-        let part: String = text.chars().skip(from).take(MAX_CHARS).collect();
+        let part: String = text.chars().skip(from).take(MAX_SNIPPET_CHARS).collect();
         let shift = before.chars().count();
         let inside = marks.into_iter().filter(|mark| mark.0 < to);
         let moved = |(start, end): (usize, usize)| (start - from + shift, end.min(to) - from + shift);
@@ -46,7 +46,7 @@ mod tests {
         let snippet = Snippet::of(text, std::slice::from_ref(&mark));
         let (from, to) = snippet.marks[0];
         assert_eq!(snippet.text.chars().skip(from).take(to - from).collect::<String>(), word);
-        assert!(snippet.text.chars().count() <= MAX_CHARS + 2);
+        assert!(snippet.text.chars().count() <= MAX_SNIPPET_CHARS + 2);
         snippet
     }
 

@@ -7,11 +7,11 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
 /// A longer one is cut: it is no word, but it may be the beginning of what somebody looks for.
-const MAX_CHARS: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 
 /// One word of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::store) struct Word {
+pub(in crate::store) struct FoldedWord {
     /// As it is looked for.
     pub folded: String,
     /// Where it stands in the text, in bytes.
@@ -20,15 +20,15 @@ pub(in crate::store) struct Word {
 
 /// The words of a text in their order. Scripts that put no blanks between words (Chinese, Japanese, Thai and so on; also Korean,
 /// where endings are joined to words) are cut into characters: whoever looks for two of them looks for one behind the other.
-pub(in crate::store) fn words(text: &str) -> Vec<Word> {
+pub(in crate::store) fn words(text: &str) -> Vec<FoldedWord> {
     let mut words = Vec::new();
-    each(text, |folded, at| words.push(Word { folded: folded.to_owned(), at }));
+    for_each_word(text, |folded, at| words.push(FoldedWord { folded: folded.to_owned(), at }));
     words
 }
 
 /// The words of a text with blanks between, as a database is given them.
-pub(in crate::store) fn fold_into(text: &str, to: &mut String) {
-    each(text, |folded, _| {
+pub(in crate::store) fn fold_words_into(text: &str, to: &mut String) {
+    for_each_word(text, |folded, _| {
         if !to.is_empty() {
             to.push(' ');
         }
@@ -39,41 +39,41 @@ pub(in crate::store) fn fold_into(text: &str, to: &mut String) {
 /// What a column's name is known by: `Price (EUR)` is `price eur`, and so is `price_eur`.
 pub(in crate::store) fn folded(name: &str) -> String {
     let mut folded = String::new();
-    fold_into(name, &mut folded);
+    fold_words_into(name, &mut folded);
     folded
 }
 
 /// Which of so many parts of an index has the column of this folded name. Two columns in one cost a second look at what was found.
 pub(in crate::store) fn slot(folded: &str, slots: usize) -> usize {
-    (digest::of_cells(std::iter::once(("", folded))) % slots as u128) as usize
+    (digest::record_digest(std::iter::once(("", folded))) % slots as u128) as usize
 }
 
-fn each(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
+fn for_each_word(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
     let mut word = String::new();
     let (mut chars, mut from, mut to) = (0, 0, 0);
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
-        match part(c) {
-            Part::Nothing => {}
-            Part::Between => {
+        match classify(c) {
+            CharClass::Ignored => {}
+            CharClass::Separator => {
                 if !word.is_empty() {
                     take(&word, from..to);
                 }
                 word.clear();
             }
-            Part::Alone(folded) => {
+            CharClass::SingleCharWord(folded) => {
                 if !word.is_empty() {
                     take(&word, from..to);
                 }
                 word.clear();
                 take(folded.encode_utf8(&mut [0; 4]), at..end);
             }
-            Part::Letters(letters) => {
+            CharClass::Letters(letters) => {
                 if word.is_empty() {
                     (from, chars) = (at, 0);
                 }
                 chars += 1;
-                if chars <= MAX_CHARS {
+                if chars <= MAX_WORD_CHARS {
                     letters.push_to(&mut word);
                 }
                 to = end;
@@ -86,34 +86,34 @@ fn each(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
 }
 
 /// What a character is to the words around it.
-enum Part {
-    Letters(Letters),
+enum CharClass {
+    Letters(FoldedLetters),
     /// A word of its own.
-    Alone(char),
-    Between,
+    SingleCharWord(char),
+    Separator,
     /// Accents on their own and invisible hyphens: as if they were not there.
-    Nothing,
+    Ignored,
 }
 
-fn part(c: char) -> Part {
+fn classify(c: char) -> CharClass {
     if c.is_ascii() {
         return if c.is_ascii_alphanumeric() {
-            Part::Letters(Letters::One(c.to_ascii_lowercase()))
+            CharClass::Letters(FoldedLetters::One(c.to_ascii_lowercase()))
         } else {
-            Part::Between
+            CharClass::Separator
         };
     }
     if is_accent(c) || matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}') {
-        return Part::Nothing;
+        return CharClass::Ignored;
     }
     let lower = std::iter::once(c).nfkd().filter(|&c| !is_accent(c)).flat_map(char::to_lowercase);
     let folded: String = lower.nfc().filter(|c| c.is_alphanumeric()).collect();
     let mut chars = folded.chars();
     match (chars.next(), chars.next()) {
-        (None, _) => Part::Between,
-        (Some(one), None) if stands_alone(one) => Part::Alone(one),
-        (Some(one), None) => Part::Letters(Letters::One(one)),
-        (Some(_), Some(_)) => Part::Letters(Letters::Many(folded)),
+        (None, _) => CharClass::Separator,
+        (Some(one), None) if is_single_char_word(one) => CharClass::SingleCharWord(one),
+        (Some(one), None) => CharClass::Letters(FoldedLetters::One(one)),
+        (Some(_), Some(_)) => CharClass::Letters(FoldedLetters::Many(folded)),
     }
 }
 
@@ -122,7 +122,7 @@ fn is_accent(c: char) -> bool {
 }
 
 /// Thai, Lao, Burmese, Khmer; kana, Chinese characters, Korean syllables.
-fn stands_alone(c: char) -> bool {
+fn is_single_char_word(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
@@ -130,16 +130,16 @@ fn stands_alone(c: char) -> bool {
 }
 
 /// What a letter is folded to.
-enum Letters {
+enum FoldedLetters {
     One(char),
     Many(String),
 }
 
-impl Letters {
+impl FoldedLetters {
     fn push_to(&self, word: &mut String) {
         match self {
-            Letters::One(letter) => word.push(*letter),
-            Letters::Many(letters) => word.push_str(letters),
+            FoldedLetters::One(letter) => word.push(*letter),
+            FoldedLetters::Many(letters) => word.push_str(letters),
         }
     }
 }
@@ -150,7 +150,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(folded(text), expected, "{text}");
-        for Word { at, .. } in words(text) {
+        for FoldedWord { at, .. } in words(text) {
             assert!(text.get(at).is_some_and(|it| !it.is_empty()), "{text}");
         }
     }
@@ -178,6 +178,6 @@ mod tests {
     fn a_word_of_a_thousand_letters_is_cut_and_stands_where_it_stood() {
         let long = "x".repeat(1_000);
         let found = words(&long);
-        assert_eq!((found.len(), found[0].folded.len(), found[0].at.clone()), (1, MAX_CHARS, 0..1_000));
+        assert_eq!((found.len(), found[0].folded.len(), found[0].at.clone()), (1, MAX_WORD_CHARS, 0..1_000));
     }
 }

@@ -4,12 +4,12 @@ use rusqlite::Connection;
 
 use super::StoreError;
 use super::names::{ColumnName, quoted, rows_table};
-use super::settle::Generation;
+use super::run_end::Generation;
 use crate::model::Facet;
-use crate::store::Browse;
+use crate::store::BrowseQuery;
 
 /// How many rows are wanted. Where all are, nothing is counted: the generation says it.
-pub(super) fn count(connection: &Connection, generation: &Generation, browse: &Browse) -> Result<u64, StoreError> {
+pub(super) fn count(connection: &Connection, generation: &Generation, browse: &BrowseQuery) -> Result<u64, StoreError> {
     let number = match pattern(browse) {
         None => generation.rows,
         Some(pattern) => {
@@ -29,16 +29,16 @@ pub(super) fn condition(columns: &[ColumnName]) -> String {
 }
 
 /// What `?1` is: the text anywhere in a cell.
-pub(super) fn pattern(browse: &Browse) -> Option<String> {
-    let text = browse.has.as_deref().filter(|text| !text.is_empty())?;
+pub(super) fn pattern(browse: &BrowseQuery) -> Option<String> {
+    let text = browse.contains.as_deref().filter(|text| !text.is_empty())?;
     let plain: String =
         text.chars().flat_map(|c| ['%', '_', '\\'].contains(&c).then_some('\\').into_iter().chain([c])).collect();
     Some(format!("%{plain}%"))
 }
 
 /// What is empty stands last either way.
-pub(super) fn order(columns: &[ColumnName], browse: &Browse) -> String {
-    let by = browse.by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
+pub(super) fn order(columns: &[ColumnName], browse: &BrowseQuery) -> String {
+    let by = browse.sort_by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
     let Some(at) = by else { return String::new() };
     let is_value = |it: &&ColumnName| it.value.is_some_and(|value| value.of == at && value.facet == Facet::Value);
     let name = quoted(&columns.iter().find(is_value).unwrap_or(&columns[at]).stored);

@@ -5,51 +5,51 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::names::{quoted, rows_table};
-use super::{Keep, Sqlite, StoreError, publish, stamp, stored, trace};
+use super::{RetentionLimits, Sqlite, StoreError, artifacts, decode, publish, timestamp};
 use crate::model::task::Data;
-use crate::model::{Span, TaskName};
-use crate::store::care::{RECORDS_A_STEP, RUNS_A_STEP};
-use crate::store::{Collected, Collecting};
+use crate::model::{TaskName, TimeSpan};
+use crate::store::maintenance::{RECORDS_PER_STEP, RUNS_PER_STEP};
+use crate::store::{GarbageCollection, GcCounts};
 
-impl Collecting for Sqlite {
-    fn collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
-        self.must_be_there()?;
-        let keep = self.keep;
+impl GarbageCollection for Sqlite {
+    fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError> {
+        self.ensure_file_in_place()?;
+        let keep = self.retention;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let collected = step(&transaction, task, keep, Size::Small, now)?;
+        let collected = step(&transaction, task, keep, CollectMode::Step, now)?;
         transaction.commit()?;
         Ok(collected)
     }
 
-    fn would_collect(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<Collected, StoreError> {
-        let keep = self.keep;
+    fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError> {
+        let keep = self.retention;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        step(&transaction, task, keep, Size::AllAndTakenBack, now)
+        step(&transaction, task, keep, CollectMode::DryRun, now)
     }
 }
 
 /// How much one step does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Size {
-    Small,
+enum CollectMode {
+    Step,
     /// Everything, so that it can be counted; tables are not even dropped.
-    AllAndTakenBack,
+    DryRun,
 }
 
 fn step(
     transaction: &Connection,
     task: &TaskName,
-    keep: Keep,
-    size: Size,
+    keep: RetentionLimits,
+    size: CollectMode,
     now: DateTime<Utc>,
-) -> Result<Collected, StoreError> {
-    let at_once = if size == Size::Small { RUNS_A_STEP } else { u32::MAX };
-    let gone = is_long_gone(transaction, task, keep, now)?;
+) -> Result<GcCounts, StoreError> {
+    let at_once = if size == CollectMode::Step { RUNS_PER_STEP } else { u32::MAX };
+    let gone = is_removed_beyond_retention(transaction, task, keep, now)?;
     let before = count_pages(transaction, task)?;
     if gone {
         transaction.prepare_cached("DELETE FROM _pages WHERE task = ?1")?.execute([task.as_str()])?;
     } else {
-        trace::prune_pages(transaction, task, keep)?;
+        artifacts::prune_pages(transaction, task, keep)?;
     }
     mark_generations(transaction, task, keep, gone)?;
     let generations = drop_marked(transaction, task, size)?;
@@ -63,13 +63,18 @@ fn step(
 }
 
 /// Its folder was deleted so long ago that nobody will ask any more how its runs went.
-fn is_long_gone(connection: &Connection, task: &TaskName, keep: Keep, now: DateTime<Utc>) -> Result<bool, StoreError> {
+fn is_removed_beyond_retention(
+    connection: &Connection,
+    task: &TaskName,
+    keep: RetentionLimits,
+    now: DateTime<Utc>,
+) -> Result<bool, StoreError> {
     let removed: Option<Option<String>> = connection
         .prepare_cached("SELECT removed_at FROM _task WHERE name = ?1")?
         .query_row([task.as_str()], |row| row.get(0))
         .optional()?;
-    let removed = stamp::parse_if_any(removed.flatten())?;
-    Ok(removed.is_some_and(|at| at < stored::long_before(now, keep.removed_for)))
+    let removed = timestamp::parse_if_any(removed.flatten())?;
+    Ok(removed.is_some_and(|at| at < decode::instant_before(now, keep.max_removed_age)))
 }
 
 fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), StoreError> {
@@ -84,11 +89,11 @@ fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), S
 fn prune_runs(
     connection: &Connection,
     task: &TaskName,
-    keep: Keep,
+    keep: RetentionLimits,
     at_once: u32,
     now: DateTime<Utc>,
-) -> Result<Collected, StoreError> {
-    let oldest = stamp::text(stored::long_before(now, keep.runs_for));
+) -> Result<GcCounts, StoreError> {
+    let oldest = timestamp::text(decode::instant_before(now, keep.max_run_age));
     let runs: Vec<String> = connection
         .prepare_cached(
             "SELECT id FROM _runs WHERE task = ?1 AND ended IS NOT NULL
@@ -100,11 +105,11 @@ fn prune_runs(
         )?
         .query_map(params![task.as_str(), oldest, keep.runs, at_once], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let mut collected = Collected::default();
+    let mut collected = GcCounts::default();
     for run in &runs {
         let lines = connection.prepare_cached("DELETE FROM _trace WHERE run = ?1")?.execute([run])?;
         connection.prepare_cached("DELETE FROM _runs WHERE id = ?1")?.execute([run])?;
-        collected += Collected { runs: 1, trace_lines: lines as u64, ..Collected::default() };
+        collected += GcCounts { runs: 1, trace_lines: lines as u64, ..GcCounts::default() };
     }
     Ok(collected)
 }
@@ -113,24 +118,24 @@ fn prune_runs(
 fn prune_changes(
     connection: &Connection,
     task: &TaskName,
-    (keep, gone): (Keep, bool),
+    (keep, gone): (RetentionLimits, bool),
     at_once: u32,
     now: DateTime<Utc>,
 ) -> Result<u64, StoreError> {
-    let oldest = if gone { now } else { stored::long_before(now, history_of(connection, task)?) };
-    let beyond = newest_beyond(connection, task, keep.history_records)?;
+    let oldest = if gone { now } else { decode::instant_before(now, history_span(connection, task)?) };
+    let beyond = newest_over_limit(connection, task, keep.history_records)?;
     let mut removed = 0;
     for _ in 0..at_once {
         let change: Option<i64> = connection
             .prepare_cached("SELECT id FROM _change WHERE task = ?1 AND (at < ?2 OR id <= ?3) ORDER BY id LIMIT 1")?
-            .query_row(params![task.as_str(), stamp::text(oldest), beyond], |row| row.get(0))
+            .query_row(params![task.as_str(), timestamp::text(oldest), beyond], |row| row.get(0))
             .optional()?;
         let Some(change) = change else { break };
         // Whole, however many records it has: nobody sees a part of it.
         for sql in ["DELETE FROM _changed_record WHERE change = ?1", "DELETE FROM _change WHERE id = ?1"] {
             removed += connection.prepare_cached(sql)?.execute([change])? as u64;
         }
-        if removed >= u64::from(RECORDS_A_STEP) && at_once != u32::MAX {
+        if removed >= u64::from(RECORDS_PER_STEP) && at_once != u32::MAX {
             break;
         }
     }
@@ -138,16 +143,16 @@ fn prune_changes(
 }
 
 /// How long a task's history is kept.
-fn history_of(connection: &Connection, task: &TaskName) -> Result<Span, StoreError> {
+fn history_span(connection: &Connection, task: &TaskName) -> Result<TimeSpan, StoreError> {
     let kept: Option<Option<i64>> = connection
         .prepare_cached("SELECT history FROM _task WHERE name = ?1")?
         .query_row([task.as_str()], |row| row.get(0))
         .optional()?;
-    Ok(kept.flatten().map_or(Data::default().history, |seconds| Span::seconds(seconds.unsigned_abs())))
+    Ok(kept.flatten().map_or(Data::default().history, |seconds| TimeSpan::seconds(seconds.unsigned_abs())))
 }
 
 /// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
-fn newest_beyond(connection: &Connection, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
+fn newest_over_limit(connection: &Connection, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT max(id) FROM (
                    SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
                    FROM _change WHERE task = ?1 AND added IS NOT NULL AND unlisted IS NULL)
@@ -171,7 +176,12 @@ fn prune_traces(connection: &Connection, task: &TaskName, kept: u32, at_once: u3
 
 /// Rows kept aside beyond the number, and what no run takes over any more; of a task that is long gone all but the
 /// published ones.
-fn mark_generations(connection: &Connection, task: &TaskName, keep: Keep, gone: bool) -> Result<(), StoreError> {
+fn mark_generations(
+    connection: &Connection,
+    task: &TaskName,
+    keep: RetentionLimits,
+    gone: bool,
+) -> Result<(), StoreError> {
     publish::drop_quarantined(connection, task, if gone { 0 } else { keep.quarantined })?;
     connection
         .prepare_cached(
@@ -187,8 +197,8 @@ fn mark_generations(connection: &Connection, task: &TaskName, keep: Keep, gone: 
     Ok(())
 }
 
-fn drop_marked(connection: &Connection, task: &TaskName, size: Size) -> Result<u64, StoreError> {
-    if size == Size::AllAndTakenBack {
+fn drop_marked(connection: &Connection, task: &TaskName, size: CollectMode) -> Result<u64, StoreError> {
+    if size == CollectMode::DryRun {
         let sql = "DELETE FROM _generation WHERE task = ?1 AND state = 'old'";
         return Ok(connection.prepare_cached(sql)?.execute([task.as_str()])? as u64);
     }
@@ -197,11 +207,11 @@ fn drop_marked(connection: &Connection, task: &TaskName, size: Size) -> Result<u
         .prepare_cached("SELECT id FROM _generation WHERE task = ?1 AND state = 'old' LIMIT 1")?
         .query_row([task.as_str()], |row| row.get(0))
         .optional()?;
-    old.map_or(Ok(0), |generation| drop_rows(connection, generation).map(|()| 1))
+    old.map_or(Ok(0), |generation| drop_generation(connection, generation).map(|()| 1))
 }
 
 /// A generation and its table.
-pub(super) fn drop_rows(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn drop_generation(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(generation))))?;
     connection.prepare_cached("DELETE FROM _generation WHERE id = ?1")?.execute([generation])?;
     Ok(())

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::StoreError;
 use super::digest::Digest;
-use super::names::{ColumnName, list, quoted, rows_table};
-use super::settle::Generation;
+use super::names::{ColumnName, quoted, quoted_list, rows_table};
+use super::run_end::Generation;
 use crate::model::{RunId, TaskName};
 
 /// The newest generation that fits a condition on one text.
@@ -16,7 +16,7 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
         .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     let Some((id, columns, rows, digest)) = found else { return Ok(None) };
-    let columns = serde_json::from_str(&columns).map_err(StoreError::value)?;
+    let columns = serde_json::from_str(&columns).map_err(StoreError::invalid_value)?;
     Ok(Some(Generation { id, table: id, columns, key: None, rows, digest: Digest::from_bytes(&digest)? }))
 }
 
@@ -30,7 +30,7 @@ pub(super) fn find_with_key(
     let key: Option<String> = connection
         .prepare_cached("SELECT key FROM _generation WHERE id = ?1")?
         .query_row([generation.id], |row| row.get(0))?;
-    generation.key = key.map(|key| serde_json::from_str(&key).map_err(StoreError::value)).transpose()?;
+    generation.key = key.map(|key| serde_json::from_str(&key).map_err(StoreError::invalid_value)).transpose()?;
     Ok(Some(generation))
 }
 
@@ -89,6 +89,6 @@ pub(super) fn insert_sql(generation: i64, columns: &[ColumnName]) -> String {
     format!(
         "INSERT INTO {} (_key, _first_seen, _page{separator}{}) VALUES (?1, ?2, ?3{marks})",
         quoted(&rows_table(generation)),
-        list(columns)
+        quoted_list(columns)
     )
 }

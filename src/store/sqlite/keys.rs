@@ -5,75 +5,80 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::compare::Mark;
-use super::digest::Key;
+use super::compare::RowFingerprint;
+use super::digest::KeyHash;
 use super::names::{quoted, rows_table};
-use super::{StoreError, stamp};
+use super::{StoreError, timestamp};
 
 /// A key, when it was first seen (milliseconds) and which row of the table it is, big-endian, so that entries sort as
 /// bytes do.
-pub(super) type Entry = [u8; ENTRY];
+pub(super) type KeyEntry = [u8; ENTRY_BYTES];
 
-const ENTRY: usize = 28;
+const ENTRY_BYTES: usize = 28;
 
 /// An entry with the first half of its record's digest, by which two generations are compared: 64 bits, so that one change
 /// in 10^19 is overlooked.
-pub(super) type Marked = [u8; ENTRY + DIGEST];
+pub(super) type DigestedKeyEntry = [u8; ENTRY_BYTES + DIGEST_BYTES];
 
-const DIGEST: usize = 8;
+const DIGEST_BYTES: usize = 8;
 
 /// Entries of a block. A row of a table without rowid stays whole within a quarter of a page (1,002 bytes of 4,096).
-const BLOCK: usize = 26;
+const ENTRIES_PER_BLOCK: usize = 26;
 
 /// What is known of a record that is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct KeyedRow {
     pub first_seen: i64,
     pub row: i64,
 }
 
-pub(super) fn entry(key: Key, found: Found) -> Result<Entry, StoreError> {
-    let row = u32::try_from(found.row).map_err(|_| StoreError::Value(format!("row {} of a table", found.row)))?;
-    let mut entry = [0; ENTRY];
+pub(super) fn entry(key: KeyHash, found: KeyedRow) -> Result<KeyEntry, StoreError> {
+    let row =
+        u32::try_from(found.row).map_err(|_| StoreError::InvalidValue(format!("row {} of a table", found.row)))?;
+    let mut entry = [0; ENTRY_BYTES];
     entry[..16].copy_from_slice(&key);
     entry[16..24].copy_from_slice(&found.first_seen.to_be_bytes());
     entry[24..].copy_from_slice(&row.to_be_bytes());
     Ok(entry)
 }
 
-pub(super) fn marked(key: Key, found: Found, digest: u64) -> Result<Marked, StoreError> {
-    let mut marked = [0; ENTRY + DIGEST];
-    marked[..ENTRY].copy_from_slice(&entry(key, found)?);
-    marked[ENTRY..].copy_from_slice(&digest.to_be_bytes());
+pub(super) fn digested_entry(key: KeyHash, found: KeyedRow, digest: u64) -> Result<DigestedKeyEntry, StoreError> {
+    let mut marked = [0; ENTRY_BYTES + DIGEST_BYTES];
+    marked[..ENTRY_BYTES].copy_from_slice(&entry(key, found)?);
+    marked[ENTRY_BYTES..].copy_from_slice(&digest.to_be_bytes());
     Ok(marked)
 }
 
-pub(super) fn key_of(entry: &Entry) -> Key {
+pub(super) fn key_of(entry: &KeyEntry) -> KeyHash {
     let mut key = [0; 16];
     key.copy_from_slice(&entry[..16]);
     key
 }
 
-fn found_of(entry: &Entry) -> Found {
+fn row_of(entry: &KeyEntry) -> KeyedRow {
     let (mut first_seen, mut row) = ([0; 8], [0; 4]);
     first_seen.copy_from_slice(&entry[16..24]);
     row.copy_from_slice(&entry[24..]);
-    Found { first_seen: i64::from_be_bytes(first_seen), row: i64::from(u32::from_be_bytes(row)) }
+    KeyedRow { first_seen: i64::from_be_bytes(first_seen), row: i64::from(u32::from_be_bytes(row)) }
 }
 
 /// The entry of a key among sorted ones.
-pub(super) fn search(entries: &[Entry], key: Key) -> Option<Found> {
+pub(super) fn search(entries: &[KeyEntry], key: KeyHash) -> Option<KeyedRow> {
     // As numbers, which take one comparison where bytes take a call.
-    let (number, wanted) = (|entry: &Entry| u128::from_be_bytes(key_of(entry)), u128::from_be_bytes(key));
+    let (number, wanted) = (|entry: &KeyEntry| u128::from_be_bytes(key_of(entry)), u128::from_be_bytes(key));
     let place = entries.partition_point(|entry| number(entry) < wanted);
-    entries.get(place).filter(|entry| number(entry) == wanted).map(found_of)
+    entries.get(place).filter(|entry| number(entry) == wanted).map(row_of)
 }
 
 /// Writes the keys of a generation. Of a key that stands twice the oldest is kept. The digests are then left out, since
 /// those of some rows would be missing: two generations are compared by their rows.
-pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<Marked>) -> Result<(), StoreError> {
+pub(super) fn write(
+    connection: &Connection,
+    generation: i64,
+    marked: &mut Vec<DigestedKeyEntry>,
+) -> Result<(), StoreError> {
     // An end that could not be written down is tried again.
-    forget(connection, generation)?;
+    delete_blocks(connection, generation)?;
     marked.sort_unstable();
     let rows = marked.len();
     marked.dedup_by(|next, kept| next[..16] == kept[..16]);
@@ -81,10 +86,10 @@ pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<M
     let sql = "INSERT INTO _keys (generation, first, entries, digests) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = connection.prepare(sql)?;
     let (mut entries, mut digests) = (Vec::new(), Vec::new());
-    for block in marked.chunks(BLOCK) {
+    for block in marked.chunks(ENTRIES_PER_BLOCK) {
         entries.clear();
         digests.clear();
-        for (entry, digest) in block.iter().map(|it| it.split_at(ENTRY)) {
+        for (entry, digest) in block.iter().map(|it| it.split_at(ENTRY_BYTES)) {
             entries.extend_from_slice(entry);
             digests.extend_from_slice(digest);
         }
@@ -100,21 +105,21 @@ pub(super) fn has_digests(connection: &Connection, generation: i64) -> Result<bo
 }
 
 /// The records of one block.
-pub(super) fn marks_of(entries: &[u8], digests: &[u8]) -> Result<Vec<Mark>, StoreError> {
-    let (entries, digests) = (entries.as_chunks::<ENTRY>().0, digests.as_chunks::<DIGEST>().0);
+pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> Result<Vec<RowFingerprint>, StoreError> {
+    let (entries, digests) = (entries.as_chunks::<ENTRY_BYTES>().0, digests.as_chunks::<DIGEST_BYTES>().0);
     if entries.len() != digests.len() {
-        return Err(StoreError::Value("a block of keys without its digests".to_owned()));
+        return Err(StoreError::InvalidValue("a block of keys without its digests".to_owned()));
     }
-    let mark = |(entry, digest): (&Entry, &[u8; DIGEST])| Mark {
+    let mark = |(entry, digest): (&KeyEntry, &[u8; DIGEST_BYTES])| RowFingerprint {
         key: u128::from_be_bytes(key_of(entry)),
-        row: found_of(entry).row,
+        row: row_of(entry).row,
         digest: u64::from_be_bytes(*digest),
     };
     Ok(entries.iter().zip(digests).map(mark).collect())
 }
 
 /// All keys of a generation in their order; none where an index has them.
-pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Result<Vec<Entry>, StoreError> {
+pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Result<Vec<KeyEntry>, StoreError> {
     let mut statement = connection.prepare("SELECT entries FROM _keys WHERE generation = ?1 ORDER BY first")?;
     let mut blocks = statement.query([generation])?;
     let mut entries = Vec::new();
@@ -139,12 +144,12 @@ pub(super) fn find(
     connection: &Connection,
     generation: i64,
     blocks: bool,
-    key: Key,
-) -> Result<Option<Found>, StoreError> {
+    key: KeyHash,
+) -> Result<Option<KeyedRow>, StoreError> {
     if blocks { find_in_blocks(connection, generation, key) } else { find_by_index(connection, generation, key) }
 }
 
-fn find_in_blocks(connection: &Connection, generation: i64, key: Key) -> Result<Option<Found>, StoreError> {
+fn find_in_blocks(connection: &Connection, generation: i64, key: KeyHash) -> Result<Option<KeyedRow>, StoreError> {
     let block: Option<Vec<u8>> = connection
         .prepare_cached("SELECT entries FROM _keys WHERE generation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1")?
         .query_row(params![generation, key], |row| row.get(0))
@@ -152,16 +157,17 @@ fn find_in_blocks(connection: &Connection, generation: i64, key: Key) -> Result<
     Ok(block.and_then(|bytes| search(bytes.as_chunks().0, key)))
 }
 
-fn find_by_index(connection: &Connection, generation: i64, key: Key) -> Result<Option<Found>, StoreError> {
+fn find_by_index(connection: &Connection, generation: i64, key: KeyHash) -> Result<Option<KeyedRow>, StoreError> {
     let table = quoted(&rows_table(generation));
     let sql = format!("SELECT _first_seen, _rowid_ FROM {table} WHERE _key = ?1 ORDER BY _first_seen LIMIT 1");
     let found: Option<(String, i64)> =
         connection.prepare_cached(&sql)?.query_row([key], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    Ok(found.and_then(|(text, row)| Some(Found { first_seen: stamp::parse(&text).ok()?.timestamp_millis(), row })))
+    Ok(found
+        .and_then(|(text, row)| Some(KeyedRow { first_seen: timestamp::parse(&text).ok()?.timestamp_millis(), row })))
 }
 
 /// A table that is filled with other rows has other keys.
-pub(super) fn forget(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn delete_blocks(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     connection.prepare_cached("DELETE FROM _keys WHERE generation = ?1")?.execute([generation])?;
     Ok(())
 }

@@ -2,35 +2,35 @@
 //!
 //! A generation is a table `_rows_N`; while it is staged no view leads to it.
 
-mod alive;
+mod artifacts;
+mod import;
+mod fingerprints;
+mod wal;
+mod key_cache;
+mod removed_keys;
+mod export;
+mod unchanged_prefix;
+mod index_entry;
+mod review;
+mod maintenance;
+mod outbox;
 mod open;
 mod verify;
 mod schema;
 mod keys;
-mod known;
-mod gone;
 mod generation;
 mod stage;
-mod follow;
-mod log;
 mod publish;
 mod refill;
 mod changes;
-mod marks;
 mod reader;
 mod history;
 mod runs;
-mod trace;
 mod tasks;
-mod alerts;
 mod gc;
 mod rows;
 mod browse;
-mod aside;
 mod table_file;
-mod giving;
-mod taking;
-mod entry;
 mod index;
 mod search;
 
@@ -38,25 +38,25 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::owed::Owings;
-use super::{Keep, StoreError, compare, digest, names, record, settle, stamp, stored};
+use super::pending_ends::PendingEnds;
+use super::{RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
 use crate::model::RunId;
 
+pub(super) use self::import::Importer;
 pub use table_file::{Affinity, Scalar, TableFile};
-pub(super) use taking::Taker;
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {
     connection: Connection,
-    keep: Keep,
+    retention: RetentionLimits,
     /// The rows of the runs that are going.
-    staged: HashMap<RunId, stage::Staged>,
+    staged: HashMap<RunId, stage::StagedRows>,
     /// Ends of runs that could not be written down yet.
-    owed: Owings,
+    pending_ends: PendingEnds,
     /// What is being brought into the index of words.
-    indexing: Option<index::Indexing>,
+    indexing: Option<index::IndexJob>,
     /// The file that was opened for writing.
-    home: Option<open::Home>,
+    file: Option<open::DatabaseFile>,
     /// Tells a run of before a reboot from one whose process id was given out again.
     boot: Option<String>,
 }

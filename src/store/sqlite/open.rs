@@ -12,7 +12,7 @@ use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, OpenFlags};
 use url::Url;
 
-use super::{Keep, Owings, Sqlite, StoreError, entry, schema, stored};
+use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, decode, index_entry, schema};
 
 /// A checkpoint or a publication takes far less; beyond this somebody holds the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,9 +22,9 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const FULL_CHECK_BYTES: u64 = 256 << 20;
 
 /// The index of the write-ahead log.
-const LEAST_ROOM: u64 = 64 << 10;
+const MIN_FREE_BYTES: u64 = 64 << 10;
 
-const BOOKKEEPING: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"];
+const BOOKKEEPING_TABLES: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"];
 
 /// Of a new database; one that is there keeps what it has. Every page is written to the log, read from it and written to the
 /// file, with two or four system calls: 500,000 rows cost a tenth less than with 4,096. Twice as much would save little
@@ -47,12 +47,12 @@ const SETTINGS: &str = "
 impl Sqlite {
     /// Opens the database for writing; makes it, or brings its format up to date, if need be.
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
-        Sqlite::open_writer(path).map_err(|error| at_opening(error, path))
+        Sqlite::open_writer(path).map_err(|error| opening_error(error, path))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
     pub fn open_reader(path: &Path) -> Result<Sqlite, StoreError> {
-        Sqlite::open_read_only(path).map_err(|error| at_opening(error, path))
+        Sqlite::open_read_only(path).map_err(|error| opening_error(error, path))
     }
 
     fn open_writer(path: &Path) -> Result<Sqlite, StoreError> {
@@ -62,12 +62,12 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
         schema::refuse_foreign(&connection, path)?;
-        let mut store = Sqlite::with(connection, Some(Home::of(path)?));
-        store.boot = stored::boot_id();
-        store.look_through(path)?;
+        let mut store = Sqlite::with_connection(connection, Some(DatabaseFile::of(path)?));
+        store.boot = decode::boot_id();
+        store.check_integrity(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
-            return Err(StoreError::Value(format!("journal_mode {mode}; the file system cannot share memory")));
+            return Err(StoreError::InvalidValue(format!("journal_mode {mode}; the file system cannot share memory")));
         }
         schema::migrate(&mut store.connection)?;
         Ok(store)
@@ -77,39 +77,41 @@ impl Sqlite {
         if !exists(path)? {
             return Err(StoreError::Missing(path.into()));
         }
-        let connection = match at_rest(path) {
+        let connection = match immutable_uri(path) {
             Some(unchanging) => connect(&unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?,
             None => connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
         };
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
-        Ok(Sqlite::with(connection, None))
+        Ok(Sqlite::with_connection(connection, None))
     }
 
-    pub(super) fn with(connection: Connection, home: Option<Home>) -> Sqlite {
-        let (keep, staged, owed) = (Keep::default(), HashMap::new(), Owings::default());
-        Sqlite { connection, keep, staged, owed, indexing: None, home, boot: None }
+    pub(super) fn with_connection(connection: Connection, home: Option<DatabaseFile>) -> Sqlite {
+        let (keep, staged, owed) = (RetentionLimits::default(), HashMap::new(), PendingEnds::default());
+        Sqlite { connection, retention: keep, staged, pending_ends: owed, indexing: None, file: home, boot: None }
     }
 
     /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
-    pub(super) fn must_be_there(&self) -> Result<(), StoreError> {
-        match &self.home {
-            Some(home) if Home::of(&home.path).ok().as_ref() != Some(home) => Err(StoreError::Gone(home.path.clone())),
+    pub(super) fn ensure_file_in_place(&self) -> Result<(), StoreError> {
+        match &self.file {
+            Some(home) if DatabaseFile::of(&home.path).ok().as_ref() != Some(home) => {
+                Err(StoreError::FileReplaced(home.path.clone()))
+            }
             _ => Ok(()),
         }
     }
 
-    fn look_through(&self, path: &Path) -> Result<(), StoreError> {
+    fn check_integrity(&self, path: &Path) -> Result<(), StoreError> {
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
             if let Err(damage) = self.check("PRAGMA quick_check(1)") {
                 // The index can be made again; anything else that is damaged is found then.
-                entry::mend(&self.connection, damage)?;
+                index_entry::rebuild_if_damaged(&self.connection, damage)?;
                 self.check("PRAGMA quick_check(1)")?;
             }
             return self.verify_published();
         }
-        BOOKKEEPING.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
+        BOOKKEEPING_TABLES.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
     }
 
     pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {
@@ -120,16 +122,16 @@ impl Sqlite {
 
 /// Which file it is, whatever its name comes to stand for later.
 #[derive(PartialEq, Eq)]
-pub(super) struct Home {
+pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Home {
-    fn of(path: &Path) -> Result<Home, StoreError> {
+impl DatabaseFile {
+    fn of(path: &Path) -> Result<DatabaseFile, StoreError> {
         let meta = fs::metadata(path).map_err(|source| io_error(path, source))?;
-        Ok(Home { path: path.to_owned(), device: meta.dev(), inode: meta.ino() })
+        Ok(DatabaseFile { path: path.to_owned(), device: meta.dev(), inode: meta.ino() })
     }
 }
 
@@ -140,8 +142,8 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
         Ok(meta) if !meta.is_file() => Err(StoreError::Foreign(path.into())),
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if beside(path, "-wal").exists() {
-                Err(StoreError::LogAlone(path.to_owned()))
+            if with_suffix(path, "-wal").exists() {
+                Err(StoreError::OrphanedLog(path.to_owned()))
             } else {
                 Ok(false)
             }
@@ -152,9 +154,9 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
 
 /// How a database is opened whose log is gone with its daemon, by somebody who cannot make one: SQLite reads a database with a
 /// log only where the log's index is there or can be made. None where that is so.
-fn at_rest(path: &Path) -> Option<PathBuf> {
+fn immutable_uri(path: &Path) -> Option<PathBuf> {
     let can_make = access(folder_of(path), AccessFlags::W_OK).is_ok();
-    if can_make || beside(path, "-wal").exists() {
+    if can_make || with_suffix(path, "-wal").exists() {
         return None;
     }
     let mut address = Url::from_file_path(std::path::absolute(path).ok()?).ok()?;
@@ -166,8 +168,8 @@ fn at_rest(path: &Path) -> Option<PathBuf> {
 fn create(path: &Path) -> Result<(), StoreError> {
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
-    let new = beside(path, ".new");
-    for left_over in [new.clone(), beside(&new, "-journal")] {
+    let new = with_suffix(path, ".new");
+    for left_over in [new.clone(), with_suffix(&new, "-journal")] {
         match fs::remove_file(&left_over) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&left_over, error)),
             _ => {}
@@ -190,24 +192,24 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
 }
 
 /// Names the file, or the full disk: where there is no room for the log or its index, SQLite has other words for it.
-fn at_opening(error: StoreError, path: &Path) -> StoreError {
+fn opening_error(error: StoreError, path: &Path) -> StoreError {
     match error {
-        StoreError::Sql(cause) if has_no_room(path) => StoreError::Full(cause),
-        error => error.at(path),
+        StoreError::Sql(cause) if has_no_room(path) => StoreError::DiskFull(cause),
+        error => error.with_path(path),
     }
 }
 
 /// Less is free than the smallest thing that is written when a database is opened.
 fn has_no_room(path: &Path) -> bool {
     nix::sys::statvfs::statvfs(folder_of(path))
-        .is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < LEAST_ROOM)
+        .is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < MIN_FREE_BYTES)
 }
 
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

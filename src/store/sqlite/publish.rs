@@ -5,47 +5,50 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::generation;
 use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
-use super::settle::{Fate, Generation, believe, fate};
-use super::stage::Staged;
-use super::{Owings, Sqlite, StoreError, changes, gc, keys, refill, runs, stamp};
+use super::run_end::{Disposition, Generation, disposition, reconcile_row_count};
+use super::stage::StagedRows;
+use super::{PendingEnds, Sqlite, StoreError, changes, gc, keys, refill, runs, timestamp};
 use crate::model::{RunId, TaskName, Verdict};
-use crate::store::Ending;
+use crate::store::RunEnding;
 
 /// Up to here an index on `_key` is made inside the publishing transaction; beyond, it would not be short.
-pub(super) const SMALL: i64 = 5_000;
+pub(super) const MAX_INLINE_ROWS: i64 = 5_000;
 
 /// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
 const SORTING_CACHE: i64 = -64_000;
 
-impl Ending for Sqlite {
+impl RunEnding for Sqlite {
     fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
-        self.must_be_there()?;
-        let task = runs::must_be_open(&self.connection, run)?;
+        self.ensure_file_in_place()?;
+        let task = runs::require_open(&self.connection, run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
-        let ended = self.settle(run, &task, &mut staged, verdict, now);
+        let ended = self.finish_run(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended whatever comes of this; what is not tidied now is at the next end.
             Ok(_) => {
-                _ = self.finish_changes(Some(&task)).and_then(|()| self.tidy(&task)).and_then(|()| self.shorten_log())
+                _ = self
+                    .finish_open_changes(Some(&task))
+                    .and_then(|()| self.remove_superseded(&task))
+                    .and_then(|()| self.truncate_wal())
             }
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
     }
 
-    fn interrupted(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-        let open = runs::open(&self.connection)?;
-        let verdict = Verdict::cut_short();
+    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+        let open = runs::open_runs(&self.connection)?;
+        let verdict = Verdict::interrupted();
         for (run, _) in &open {
             self.end_run(*run, &verdict, now)?;
         }
-        self.finish_changes(None)?;
-        self.sweep()?;
+        self.finish_open_changes(None)?;
+        self.drop_old_generations()?;
         Ok(open)
     }
 
-    fn owings(&mut self) -> &mut Owings {
-        &mut self.owed
+    fn pending_ends(&mut self) -> &mut PendingEnds {
+        &mut self.pending_ends
     }
 
     fn forget_staged(&mut self, run: RunId) {
@@ -54,36 +57,36 @@ impl Ending for Sqlite {
 }
 
 impl Sqlite {
-    fn settle(
+    fn finish_run(
         &mut self,
         run: RunId,
         task: &TaskName,
-        staged: &mut Staged,
+        staged: &mut StagedRows,
         verdict: &Verdict,
         now: DateTime<Utc>,
     ) -> Result<Verdict, StoreError> {
-        let mut verdict = believe(verdict, staged.batch.rows);
+        let mut verdict = reconcile_row_count(verdict, staged.batch.rows);
         let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
-        let fate = fate(&mut verdict, &staged.batch, published.as_ref());
-        if let (Fate::Publish, Some(published)) = (fate, &published) {
+        let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
+        if let (Disposition::Publish, Some(published)) = (fate, &published) {
             // The rows of before are about to go.
-            self.finish_changes(Some(task))?;
-            self.let_no_run_lean_on(published.id, task)?;
+            self.finish_open_changes(Some(task))?;
+            self.copy_rows_referenced_by_running_runs(published.id, task)?;
         }
-        if matches!(fate, Fate::Publish | Fate::SetAside) {
-            staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
+        if matches!(fate, Disposition::Publish | Disposition::Quarantine) {
+            staged.copy_unchanged_prefix(&mut self.connection, self.file.as_ref(), run, task)?;
         }
-        if matches!(fate, Fate::Publish) && staged.batch.rows > SMALL {
+        if matches!(fate, Disposition::Publish) && staged.batch.rows > MAX_INLINE_ROWS {
             let generation = staged.spill(&mut self.connection, run, task)?;
             if !staged.write_keys(&mut self.connection, generation)? {
                 self.index_keys(generation)?;
             }
-            self.shorten_log()?;
+            self.truncate_wal()?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         match fate {
-            Fate::Publish => {
-                match refill::tables(&transaction, task, staged, published.as_ref())? {
+            Disposition::Publish => {
+                match refill::reusable_tables(&transaction, task, staged, published.as_ref())? {
                     Some(tables) => refill::publish(&transaction, tables, staged)?,
                     None => {
                         let generation = staged.write(&transaction, run, task)?;
@@ -92,20 +95,20 @@ impl Sqlite {
                 }
                 record_publication(&transaction, task, run, staged, now)?;
                 if let Some(before) = &published {
-                    changes::note(&transaction, task, run, before, staged.batch.rows, now)?;
+                    changes::record_change(&transaction, task, run, before, staged.batch.rows, now)?;
                 }
                 drop_quarantined(&transaction, task, 0)?;
             }
-            Fate::Confirm => {
+            Disposition::Confirm => {
                 confirm(&transaction, task, run, published.as_ref(), now)?;
                 drop_quarantined(&transaction, task, 0)?;
             }
-            Fate::SetAside => {
+            Disposition::Quarantine => {
                 let generation = staged.write(&transaction, run, task)?;
                 set_state(&transaction, generation, "quarantined")?;
-                drop_quarantined(&transaction, task, self.keep.quarantined)?;
+                drop_quarantined(&transaction, task, self.retention.quarantined)?;
             }
-            Fate::Drop => {}
+            Disposition::Drop => {}
         }
         drop_staged(&transaction, run)?;
         runs::record_end(&transaction, run, task, &verdict, now)?;
@@ -122,22 +125,22 @@ impl Sqlite {
 
     /// Drops what a publication left behind. Nothing here is visible to readers, so it has transactions of its own; cut
     /// short, it goes on the next time.
-    fn tidy(&mut self, task: &TaskName) -> Result<(), StoreError> {
-        self.sweep()?;
+    fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
+        self.drop_old_generations()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        super::trace::prune_pages(&transaction, task, self.keep)?;
-        runs::prune(&transaction, task, self.keep)?;
+        super::artifacts::prune_pages(&transaction, task, self.retention)?;
+        runs::prune(&transaction, task, self.retention)?;
         Ok(transaction.commit()?)
     }
 
-    fn sweep(&mut self) -> Result<(), StoreError> {
+    fn drop_old_generations(&mut self) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let old: Vec<i64> = transaction
             .prepare_cached("SELECT id FROM _generation WHERE state = 'old'")?
             .query_map([], |row| row.get(0))?
             .collect::<Result<_, _>>()?;
         for id in old {
-            gc::drop_rows(&transaction, id)?;
+            gc::drop_generation(&transaction, id)?;
         }
         Ok(transaction.commit()?)
     }
@@ -148,7 +151,7 @@ fn move_view(
     transaction: &Connection,
     task: &TaskName,
     generation: i64,
-    staged: &Staged,
+    staged: &StagedRows,
     published: Option<&Generation>,
 ) -> Result<(), StoreError> {
     if !keys::has_blocks(transaction, generation)? {
@@ -174,12 +177,12 @@ fn record_publication(
     transaction: &Connection,
     task: &TaskName,
     run: RunId,
-    staged: &Staged,
+    staged: &StagedRows,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     transaction
         .prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE task = ?1 AND state = 'published'")?
-        .execute(params![task.as_str(), run.to_string(), stamp::text(now)])?;
+        .execute(params![task.as_str(), run.to_string(), timestamp::text(now)])?;
     transaction
         .prepare_cached("UPDATE _task SET previous_rows = published_rows, published_rows = ?2 WHERE name = ?1")?
         .execute(params![task.as_str(), staged.batch.rows])?;
@@ -197,7 +200,7 @@ fn confirm(
     transaction.prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE id = ?1")?.execute(params![
         published.map(|old| old.id),
         run.to_string(),
-        stamp::text(now)
+        timestamp::text(now)
     ])?;
     transaction
         .prepare_cached("UPDATE _task SET previous_rows = published_rows WHERE name = ?1")?

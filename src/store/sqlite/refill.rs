@@ -5,40 +5,40 @@
 use rusqlite::Connection;
 
 use super::generation;
-use super::names::{list, quoted, rows_table};
-use super::publish::SMALL;
-use super::settle::Generation;
-use super::stage::Staged;
+use super::names::{quoted, quoted_list, rows_table};
+use super::publish::MAX_INLINE_ROWS;
+use super::run_end::Generation;
+use super::stage::StagedRows;
 use super::{StoreError, keys};
 use crate::model::TaskName;
 
 /// The two tables of a task, which have the columns of the new rows.
-pub(super) struct Tables {
+pub(super) struct ReusableTables {
     published: i64,
     previous: i64,
 }
 
 /// The tables to use again, if there are two that fit.
-pub(super) fn tables(
+pub(super) fn reusable_tables(
     connection: &Connection,
     task: &TaskName,
-    staged: &Staged,
+    staged: &StagedRows,
     published: Option<&Generation>,
-) -> Result<Option<Tables>, StoreError> {
+) -> Result<Option<ReusableTables>, StoreError> {
     let fits = |old: &Generation| old.columns == staged.batch.columns;
-    let is_small = |rows: i64| rows <= SMALL;
+    let is_small = |rows: i64| rows <= MAX_INLINE_ROWS;
     let Some(published) = published.filter(|old| fits(old) && is_small(old.rows)) else { return Ok(None) };
     if !staged.is_all_in_memory() || !is_small(staged.batch.rows) {
         return Ok(None);
     }
     let previous = generation::find(connection, "task = ?1 AND state = 'previous'", task.as_str())?;
-    Ok(previous.filter(fits).map(|previous| Tables { published: published.id, previous: previous.id }))
+    Ok(previous.filter(fits).map(|previous| ReusableTables { published: published.id, previous: previous.id }))
 }
 
-pub(super) fn publish(transaction: &Connection, tables: Tables, staged: &Staged) -> Result<(), StoreError> {
-    let Tables { published, previous } = tables;
+pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: &StagedRows) -> Result<(), StoreError> {
+    let ReusableTables { published, previous } = tables;
     let (shown, kept) = (quoted(&rows_table(published)), quoted(&rows_table(previous)));
-    let columns = format!("_key, _first_seen, _page, {}", list(&staged.batch.columns));
+    let columns = format!("_key, _first_seen, _page, {}", quoted_list(&staged.batch.columns));
     let columns = columns.trim_end_matches(", ");
     transaction.execute_batch(&format!(
         "DELETE FROM {kept}; INSERT INTO {kept} ({columns}) SELECT {columns} FROM {shown} ORDER BY _rowid_"
@@ -49,10 +49,10 @@ pub(super) fn publish(transaction: &Connection, tables: Tables, staged: &Staged)
                  (SELECT run, rows, digest, last_seen, key FROM _generation WHERE id = ?1) WHERE id = ?2",
         )?
         .execute([published, previous])?;
-    keys::forget(transaction, previous)?;
+    keys::delete_blocks(transaction, previous)?;
     // Asked for while the old rows are there: they know it.
     let first_seen = staged.first_seen(transaction, Some(published))?;
     transaction.execute(&format!("DELETE FROM {shown}"), [])?;
-    staged.insert_waiting(transaction, published, &first_seen)?;
-    staged.describe(transaction, published)
+    staged.insert_pending(transaction, published, &first_seen)?;
+    staged.write_metadata(transaction, published)
 }

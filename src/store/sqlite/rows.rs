@@ -8,22 +8,26 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 
 use super::generation;
-use super::names::{ColumnName, list, quoted, rows_table};
-use super::settle::Generation;
-use super::{Sqlite, StoreError, browse, digest, keys, stamp, stored};
+use super::names::{ColumnName, quoted, quoted_list, rows_table};
+use super::run_end::Generation;
+use super::{Sqlite, StoreError, browse, decode, digest, keys, timestamp};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{Browse, RecordKey, Rows, Shown};
+use crate::store::{BrowseQuery, PublishedRows, RecordKey, Rows};
 
 /// Of one part of all rows; whichever comes first.
 const PART_ROWS: usize = 2_000;
 const PART_BYTES: usize = 1 << 20;
 
-impl Shown for Sqlite {
+impl PublishedRows for Sqlite {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), &Browse { limit, offset, ..Browse::default() })
+        self.rows(
+            "task = ?1 AND state = 'published'",
+            task.as_str(),
+            &BrowseQuery { limit, offset, ..BrowseQuery::default() },
+        )
     }
 
-    fn browse(&self, task: &TaskName, browse: &Browse) -> Result<Option<Rows>, StoreError> {
+    fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
         self.rows("task = ?1 AND state = 'published'", task.as_str(), browse)
     }
 
@@ -36,7 +40,7 @@ impl Shown for Sqlite {
         let Some(generation) = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())? else {
             return Ok(false);
         };
-        let mut part = heading(&moment, &generation)?;
+        let mut part = without_rows(&moment, &generation)?;
         if take(&part).is_continue() {
             each_part(&moment, &generation, &mut part, take)?;
         }
@@ -44,7 +48,7 @@ impl Shown for Sqlite {
     }
 
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        let browse = Browse { limit, offset, ..Browse::default() };
+        let browse = BrowseQuery { limit, offset, ..BrowseQuery::default() };
         self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), &browse)
     }
 
@@ -54,7 +58,7 @@ impl Shown for Sqlite {
         let Some(generation) = found else { return Ok(vec![None; keys.len()]) };
         let blocks = keys::has_blocks(&moment, generation.id)?;
         let record = |key: &Vec<(&str, &str)>| {
-            let key = digest::of_cells(key.iter().copied()).to_be_bytes();
+            let key = digest::record_digest(key.iter().copied()).to_be_bytes();
             keys::find(&moment, generation.id, blocks, key)?
                 .map(|it| read_row(&moment, &generation, it.row))
                 .transpose()
@@ -64,11 +68,11 @@ impl Shown for Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn rows(&self, condition: &str, text: &str, browse: &Browse) -> Result<Option<Rows>, StoreError> {
+    pub(super) fn rows(&self, condition: &str, text: &str, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
         // All of one moment: a publication in between must not take the table away.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
-        let mut rows = heading(&moment, &generation)?;
+        let mut rows = without_rows(&moment, &generation)?;
         rows.total = browse::count(&moment, &generation, browse)?;
         let (columns, number) = (&generation.columns, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
         let wanted = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
@@ -77,26 +81,26 @@ impl Sqlite {
         let mut found = statement.query(params![pattern, number(browse.limit), number(browse.offset)])?;
         let layout = Layout::of(&generation);
         while let Some(row) = found.next()? {
-            layout.take(row, &mut rows)?;
+            layout.append_row(row, &mut rows)?;
         }
         Ok(Some(rows))
     }
 }
 
-fn seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc>), StoreError> {
+fn last_seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc>), StoreError> {
     let found: Option<(String, String)> = connection
         .prepare_cached("SELECT run, last_seen FROM _generation WHERE id = ?1")?
         .query_row([generation], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let (run, last_seen) = found.ok_or_else(|| StoreError::Value(format!("generation {generation} is gone")))?;
-    Ok((stored::run_id(&run)?, stamp::parse(&last_seen)?))
+    let (run, last_seen) = found.ok_or_else(|| StoreError::InvalidValue(format!("generation {generation} is gone")))?;
+    Ok((decode::run_id(&run)?, timestamp::parse(&last_seen)?))
 }
 
 fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {
     let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
     let separator = if columns.is_empty() { "" } else { ", " };
     let table = quoted(&rows_table(generation.id));
-    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", list(&columns));
+    let sql = format!("SELECT _page{separator}{} FROM {table} WHERE _rowid_ = ?1", quoted_list(&columns));
     let row = connection.prepare_cached(&sql)?.query_row([row], |found| {
         let cells = (0..columns.len()).map(|index| found.get(index + 1)).collect::<Result<_, _>>()?;
         Ok(Row { cells, page: found.get(0)? })
@@ -105,8 +109,8 @@ fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Resul
 }
 
 /// What is known of the rows of a generation before any is read.
-fn heading(connection: &Connection, generation: &Generation) -> Result<Rows, StoreError> {
-    let (run, last_seen) = seen(connection, generation.id)?;
+fn without_rows(connection: &Connection, generation: &Generation) -> Result<Rows, StoreError> {
+    let (run, last_seen) = last_seen(connection, generation.id)?;
     let columns = &generation.columns;
     let layout = Layout::of(generation);
     let names = layout.texts.iter().map(|&at| columns[at].stored.clone()).collect();
@@ -136,7 +140,7 @@ fn each_part(
     let layout = Layout::of(generation);
     let mut bytes = 0;
     while let Some(row) = found.next()? {
-        bytes += layout.take(row, part)?;
+        bytes += layout.append_row(row, part)?;
         if part.table.rows.len() < PART_ROWS && bytes < PART_BYTES {
             continue;
         }
@@ -162,7 +166,7 @@ fn select(generation: &Generation, condition: &str, order: &str) -> String {
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
     format!(
         "SELECT _page, _first_seen, _key{separator}{} FROM {}{condition} ORDER BY {order}_rowid_",
-        list(&generation.columns),
+        quoted_list(&generation.columns),
         quoted(&rows_table(generation.id))
     )
 }
@@ -181,11 +185,11 @@ impl Layout {
     }
 
     /// Appends a row, and says how many bytes its texts are.
-    fn take(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
+    fn append_row(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
         let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 3)).collect::<Result<_, _>>()?;
         let bytes = cells.iter().flatten().map(String::len).sum();
         rows.table.rows.push(Row { cells, page: row.get(0)? });
-        rows.first_seen.push(stamp::parse(&row.get::<_, String>(1)?)?);
+        rows.first_seen.push(timestamp::parse(&row.get::<_, String>(1)?)?);
         rows.keys.push(RecordKey(u128::from_be_bytes(row.get(2)?)));
         if !self.values.is_empty() {
             let value = |index: &usize| Ok(json(row.get_ref(index + 3)?));

@@ -3,23 +3,23 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
-use super::stored::{self, run_id};
-use super::{Keep, Sqlite, StoreError, settle, stamp};
-use crate::model::{Figures, PastRun, RunId, TaskName, Verdict};
-use crate::store::{Begun, Ending, RunRow, RunStart, Runs};
+use super::decode::{self, run_id};
+use super::{RetentionLimits, Sqlite, StoreError, run_end, timestamp};
+use crate::model::{PastRun, RunId, RunStatistics, TaskName, Verdict};
+use crate::store::{BeginOutcome, RunEnding, RunRow, RunStart, Runs};
 
 /// How many may go at the end of a run, which needs one; the rest is left to `gc`.
-const PRUNED_AT_ONCE: u32 = 50;
+const RUNS_PRUNED_PER_END: u32 = 50;
 
 impl Runs for Sqlite {
-    fn begin_run(&mut self, start: &RunStart) -> Result<Begun, StoreError> {
-        self.must_be_there()?;
-        self.end_owed()?;
+    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError> {
+        self.ensure_file_in_place()?;
+        self.write_pending_ends()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached("INSERT INTO _task (name, added_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-            .execute(params![start.task.as_str(), stamp::text(start.started_at)])?;
-        let slot = start.slot.map(stamp::text);
+            .execute(params![start.task.as_str(), timestamp::text(start.started_at)])?;
+        let slot = start.slot.map(timestamp::text);
         let begun = transaction
             .prepare_cached(
                 "INSERT INTO _runs (id, task, slot, trigger, started, pid, boot) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -30,12 +30,12 @@ impl Runs for Sqlite {
                 start.task.as_str(),
                 slot,
                 start.trigger.word(),
-                stamp::text(start.started_at),
+                timestamp::text(start.started_at),
                 start.pid,
                 self.boot
             ])?;
         if begun == 0 {
-            return Ok(Begun::SlotTaken);
+            return Ok(BeginOutcome::SlotTaken);
         }
         transaction
             .prepare_cached(
@@ -44,7 +44,7 @@ impl Runs for Sqlite {
             )?
             .execute(params![start.task.as_str(), slot])?;
         transaction.commit()?;
-        Ok(Begun::Started)
+        Ok(BeginOutcome::Started)
     }
 
     fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError> {
@@ -54,8 +54,8 @@ impl Runs for Sqlite {
         Ok(())
     }
 
-    fn good(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
-        Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::past).collect())
+    fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+        Ok(self.newest(task, n, "outcome = 'published'")?.into_iter().filter_map(RunRow::into_past).collect())
     }
 
     fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
@@ -66,7 +66,7 @@ impl Runs for Sqlite {
         let sql = format!("SELECT {COLUMNS}, r.figures FROM _runs r WHERE id = ?1");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query([run.to_string()])?;
-        rows.next()?.map(read_whole).transpose()
+        rows.next()?.map(read_with_statistics).transpose()
     }
 }
 
@@ -79,23 +79,23 @@ impl Sqlite {
         let mut rows = statement.query(params![task.as_str(), n])?;
         let mut past = Vec::new();
         while let Some(row) = rows.next()? {
-            past.push(read_whole(row)?);
+            past.push(read_with_statistics(row)?);
         }
         Ok(past)
     }
 }
 
-const COUNT: usize = 15;
+const COLUMN_COUNT: usize = 15;
 
 /// The columns that `read` takes, of `_runs` under the name `r`.
 pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
                                   r.sentence, r.similarity, r.rows, r.pages, r.provisional";
 
 /// With the figures, which stand behind them. The status of ten thousand tasks does without.
-fn read_whole(row: &Row<'_>) -> Result<RunRow, StoreError> {
+fn read_with_statistics(row: &Row<'_>) -> Result<RunRow, StoreError> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
-        verdict.figures = stored::figures(row.get::<_, Option<String>>(COUNT)?.as_deref());
+        verdict.statistics = decode::statistics(row.get::<_, Option<String>>(COLUMN_COUNT)?.as_deref());
     }
     Ok(run)
 }
@@ -104,28 +104,30 @@ pub(super) fn read(row: &Row<'_>, from: usize) -> Result<RunRow, StoreError> {
     let text = |index: usize| row.get::<_, String>(from + index);
     let start = RunStart {
         run: run_id(&text(0)?)?,
-        task: stored::task_name(&text(1)?)?,
-        slot: stamp::parse_if_any(row.get(from + 2)?)?,
-        trigger: stored::trigger(&text(3)?)?,
-        started_at: stamp::parse(&text(4)?)?,
+        task: decode::task_name(&text(1)?)?,
+        slot: timestamp::parse_if_any(row.get(from + 2)?)?,
+        trigger: decode::trigger(&text(3)?)?,
+        started_at: timestamp::parse(&text(4)?)?,
         pid: row.get(from + 5)?,
     };
     let boot = row.get(from + 6)?;
-    let Some(ended) = stamp::parse_if_any(row.get(from + 7)?)? else { return Ok(RunRow { start, boot, end: None }) };
+    let Some(ended) = timestamp::parse_if_any(row.get(from + 7)?)? else {
+        return Ok(RunRow { start, boot, end: None });
+    };
     let verdict = Verdict {
-        outcome: stored::outcome(&text(8)?, &text(9)?)?,
+        outcome: decode::outcome(&text(8)?, &text(9)?)?,
         sentence: text(10)?,
         similarity: row.get(from + 11)?,
-        rows: stored::count(row.get(from + 12)?).unwrap_or(0),
+        rows: decode::count(row.get(from + 12)?).unwrap_or(0),
         pages: row.get(from + 13)?,
         provisional: row.get(from + 14)?,
-        figures: Figures::default(),
+        statistics: RunStatistics::default(),
     };
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
 }
 
 /// The task of a run that has not ended.
-pub(super) fn must_be_open(connection: &Connection, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn require_open(connection: &Connection, run: RunId) -> Result<TaskName, StoreError> {
     let found: Option<(String, bool)> = connection
         .prepare_cached("SELECT task, ended IS NULL FROM _runs WHERE id = ?1")?
         .query_row([run.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -133,15 +135,15 @@ pub(super) fn must_be_open(connection: &Connection, run: RunId) -> Result<TaskNa
     match found {
         None => Err(StoreError::NoSuchRun(run)),
         Some((_, false)) => Err(StoreError::RunEnded(run)),
-        Some((task, true)) => stored::task_name(&task),
+        Some((task, true)) => decode::task_name(&task),
     }
 }
 
 /// All runs that have not ended.
-pub(super) fn open(connection: &Connection) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+pub(super) fn open_runs(connection: &Connection) -> Result<Vec<(RunId, TaskName)>, StoreError> {
     let mut statement = connection.prepare_cached("SELECT id FROM _runs WHERE ended IS NULL ORDER BY started, id")?;
     let ids: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    ids.iter().map(|id| run_id(id).and_then(|run| Ok((run, must_be_open(connection, run)?)))).collect()
+    ids.iter().map(|id| run_id(id).and_then(|run| Ok((run, require_open(connection, run)?)))).collect()
 }
 
 /// Writes a run's end, and what the status table says of its task.
@@ -152,7 +154,7 @@ pub(super) fn record_end(
     verdict: &Verdict,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    let (id, ended) = (run.to_string(), stamp::text(now));
+    let (id, ended) = (run.to_string(), timestamp::text(now));
     connection
         .prepare_cached(
             "UPDATE _runs SET ended = ?2, outcome = ?3, cause = ?4, sentence = ?5, similarity = ?6, rows = ?7, pages = ?8,
@@ -164,11 +166,11 @@ pub(super) fn record_end(
             verdict.outcome.word(),
             verdict.outcome.cause(),
             verdict.sentence,
-            stored::similarity(verdict),
+            decode::similarity(verdict),
             i64::try_from(verdict.rows).unwrap_or(i64::MAX),
             verdict.pages,
             verdict.provisional,
-            stored::figures_json(verdict)
+            decode::statistics_json(verdict)
         ])?;
     let last_ok = verdict.outcome.is_published().then_some(&ended);
     connection
@@ -176,23 +178,23 @@ pub(super) fn record_end(
             "UPDATE _task SET last_run = ?2, last_ok = coalesce(?3, last_ok),
                  fails = CASE ?4 WHEN 'reset' THEN 0 WHEN 'count' THEN fails + 1 ELSE fails END WHERE name = ?1",
         )?
-        .execute(params![task.as_str(), id, last_ok, settle::fails(verdict.outcome)])?;
+        .execute(params![task.as_str(), id, last_ok, run_end::failure_count_action(verdict.outcome)])?;
     Ok(())
 }
 
 /// Forgets the oldest runs of a task, and the traces of all but the newest.
-pub(super) fn prune(connection: &Connection, task: &TaskName, keep: Keep) -> Result<(), StoreError> {
+pub(super) fn prune(connection: &Connection, task: &TaskName, keep: RetentionLimits) -> Result<(), StoreError> {
     let beyond = "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT ?3 OFFSET ?2";
     connection.prepare_cached(&format!("DELETE FROM _trace WHERE run IN ({beyond})"))?.execute(params![
         task.as_str(),
         keep.traces,
-        PRUNED_AT_ONCE
+        RUNS_PRUNED_PER_END
     ])?;
     connection
         .prepare_cached(&format!(
             "DELETE FROM _runs WHERE id IN ({beyond}) AND ended IS NOT NULL
                  AND id NOT IN (SELECT run FROM _generation WHERE task = ?1)"
         ))?
-        .execute(params![task.as_str(), keep.runs, PRUNED_AT_ONCE])?;
+        .execute(params![task.as_str(), keep.runs, RUNS_PRUNED_PER_END])?;
     Ok(())
 }

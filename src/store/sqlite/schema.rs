@@ -208,16 +208,16 @@ pub(super) const MIGRATIONS: &[&str] = &[
 ];
 
 /// The format this program writes.
-fn known() -> i64 {
+fn current_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
 /// Brings the format up to date, one transaction a step.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
-    migrate_by(connection, MIGRATIONS)
+    migrate_with(connection, MIGRATIONS)
 }
 
-pub(super) fn migrate_by(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
+pub(super) fn migrate_with(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
     loop {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = pragma(&transaction, "user_version")?;
@@ -237,8 +237,8 @@ pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     if application != APPLICATION_ID || version < 1 {
         return Err(StoreError::Foreign(path.into()));
     }
-    if version > known() {
-        return Err(StoreError::TooNew { at: path.into(), found: version, known: known() });
+    if version > current_version() {
+        return Err(StoreError::NewerFormat { at: path.into(), found: version, known: current_version() });
     }
     Ok(())
 }

@@ -7,38 +7,47 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::generation;
-use super::names::{ColumnName, list, quoted, rows_table};
-use super::settle::Generation;
-use super::{Sqlite, StoreError, digest, entry, index, keys, stamp};
+use super::names::{ColumnName, quoted, quoted_list, rows_table};
+use super::run_end::Generation;
+use super::{Sqlite, StoreError, digest, index, index_entry, keys, timestamp};
 use crate::model::{Row, TaskName};
-use crate::store::search::{Answer, COUNTED, Hit, Index, Indexed, Query, RANKED, Search, Wanted, answer, slot};
+use crate::store::search::{
+    FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_COUNTED, MAX_RANKED, Query, SearchRequest, SearchResults,
+    collect_results, slot,
+};
 
-impl Search for Sqlite {
-    fn search(&self, wanted: &Wanted) -> Result<Answer, StoreError> {
+impl FullTextSearch for Sqlite {
+    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
         // All of one moment: a publication in between must not take a table away.
         let moment = self.connection.unchecked_transaction()?;
-        let behind = index::behind(&moment)?.iter().map(|(_, rows)| rows).sum();
-        let Some(places) = places(&moment, &wanted.tasks)? else { return Ok(Answer { behind, ..Answer::default() }) };
+        let behind = index::tasks_behind(&moment)?.iter().map(|(_, rows)| rows).sum();
+        let Some(places) = task_condition(&moment, &wanted.tasks)? else {
+            return Ok(SearchResults { unindexed_rows: behind, ..SearchResults::default() });
+        };
         let asked = format!("_words MATCH ?1{places}");
         let words = match_text(&wanted.query);
-        let tables = RefCell::new(Tables { connection: &moment, tables: HashMap::new() });
-        answer(&Asked { connection: &moment, asked, words, query: &wanted.query, tables }, wanted, behind)
+        let tables = RefCell::new(PublishedTables { connection: &moment, tables: HashMap::new() });
+        collect_results(
+            &IndexQuery { connection: &moment, selection: asked, words, query: &wanted.query, tables },
+            wanted,
+            behind,
+        )
     }
 
-    fn index(&mut self, task: &TaskName) -> Result<Indexed, StoreError> {
+    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
         self.index_step(task).or_else(|error| {
-            entry::mend(&self.connection, error)?;
-            Ok(Indexed::default())
+            index_entry::rebuild_if_damaged(&self.connection, error)?;
+            Ok(IndexProgress::default())
         })
     }
 
-    fn unindexed(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
-        index::behind(&self.connection)
+    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
+        index::tasks_behind(&self.connection)
     }
 }
 
 /// The condition on entries that only some tasks are wanted; none where nothing of them is in the index.
-fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>, StoreError> {
+fn task_condition(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>, StoreError> {
     if tasks.is_empty() {
         return Ok(Some(String::new()));
     }
@@ -49,17 +58,18 @@ fn places(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>,
             .query_row([task.as_str()], |row| row.get(0))
             .optional()?;
         let place = |(first, last)| format!("rowid BETWEEN {first} AND {last}");
-        places.extend(number.map(entry::ids).map(place));
+        places.extend(number.map(index_entry::id_range).map(place));
     }
     Ok((!places.is_empty()).then(|| format!(" AND ({})", places.join(" OR "))))
 }
 
 /// As FTS5 wants it. Words are letters and digits only, so none of them is syntax.
 fn match_text(query: &Query) -> String {
-    let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_not);
+    let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_excluded);
     let text = |term: &&crate::store::search::Term| {
-        let column = term.column.as_ref().map(|name| format!("c{} : ", slot(name, entry::SLOTS))).unwrap_or_default();
-        format!("{column}\"{}\"{}", term.words.join(" "), if term.goes_on { " *" } else { "" })
+        let column =
+            term.column.as_ref().map(|name| format!("c{} : ", slot(name, index_entry::SLOTS))).unwrap_or_default();
+        format!("{column}\"{}\"{}", term.words.join(" "), if term.is_prefix { " *" } else { "" })
     };
     let wanted: Vec<String> = wanted.iter().map(text).collect();
     // One that is excluded from a column only is looked for in the rows themselves: its slot may have other columns.
@@ -71,22 +81,22 @@ fn match_text(query: &Query) -> String {
 }
 
 /// One question to FTS5.
-struct Asked<'c> {
+struct IndexQuery<'c> {
     connection: &'c Connection,
     /// Which entries, with the words as `?1`.
-    asked: String,
+    selection: String,
     words: String,
     query: &'c Query,
-    tables: RefCell<Tables<'c>>,
+    tables: RefCell<PublishedTables<'c>>,
 }
 
-impl Index for Asked<'_> {
+impl FullTextIndex for IndexQuery<'_> {
     type Entry = (i64, f64);
 
     /// Of two that are as good, the older.
     fn entries(&self, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
         let ranked =
-            format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {} LIMIT {RANKED}", self.asked);
+            format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {} LIMIT {MAX_RANKED}", self.selection);
         let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let found = statement.query_map(params![self.words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
@@ -102,20 +112,21 @@ impl Index for Asked<'_> {
     }
 
     fn count(&self) -> Result<u64, StoreError> {
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {} LIMIT {})", self.asked, COUNTED + 1);
+        let sql =
+            format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {} LIMIT {})", self.selection, MAX_COUNTED + 1);
         let counted: i64 = self.connection.prepare_cached(&sql)?.query_row([&self.words], |row| row.get(0))?;
         Ok(u64::try_from(counted).unwrap_or(0))
     }
 }
 
 /// The published tables that entries lead to.
-struct Tables<'c> {
+struct PublishedTables<'c> {
     connection: &'c Connection,
     /// By the task's number in the index.
-    tables: HashMap<i64, Option<Published>>,
+    tables: HashMap<i64, Option<PublishedTable>>,
 }
 
-struct Published {
+struct PublishedTable {
     task: TaskName,
     generation: Generation,
     blocks: bool,
@@ -123,10 +134,10 @@ struct Published {
     sql: String,
 }
 
-impl Tables<'_> {
+impl PublishedTables<'_> {
     /// The row of an entry, if it is published as it was indexed, and has what is looked for.
     fn hit(&mut self, id: i64, rank: f64, query: &Query) -> Result<Option<Hit>, StoreError> {
-        let number = entry::number_of(id);
+        let number = index_entry::task_number(id);
         if !self.tables.contains_key(&number) {
             self.tables.insert(number, published(self.connection, number)?);
         }
@@ -140,7 +151,7 @@ impl Tables<'_> {
         let found = match read(self.connection, table, row, digest)? {
             Some(found) => Some(found),
             // The table is another one by now; a record that says the same is there under its key.
-            None => match digest::Key::try_from(key.as_slice()) {
+            None => match digest::KeyHash::try_from(key.as_slice()) {
                 Ok(key) => keys::find(self.connection, table.generation.id, table.blocks, key)?
                     .map(|it| read(self.connection, table, it.row, digest))
                     .transpose()?
@@ -150,12 +161,12 @@ impl Tables<'_> {
         };
         let Some((row, first_seen)) = found else { return Ok(None) };
         let columns: Vec<String> = table.columns.iter().map(|column| column.stored.clone()).collect();
-        let Some(marks) = query.marks(&columns, &row) else { return Ok(None) };
-        Ok(Some(Hit { task: table.task.clone(), columns, row, first_seen, rank, marks }))
+        let Some(marks) = query.highlights(&columns, &row) else { return Ok(None) };
+        Ok(Some(Hit { task: table.task.clone(), columns, row, first_seen, rank, highlights: marks }))
     }
 }
 
-fn published(connection: &Connection, number: i64) -> Result<Option<Published>, StoreError> {
+fn published(connection: &Connection, number: i64) -> Result<Option<PublishedTable>, StoreError> {
     let task: Option<String> = connection
         .prepare_cached("SELECT task FROM _indexed WHERE number = ?1")?
         .query_row([number], |row| row.get(0))
@@ -164,19 +175,19 @@ fn published(connection: &Connection, number: i64) -> Result<Option<Published>, 
     let Some(generation) = generation::find(connection, "task = ?1 AND state = 'published'", &task)? else {
         return Ok(None);
     };
-    let task = TaskName::new(&task).map_err(|error| StoreError::Value(error.to_string()))?;
+    let task = TaskName::new(&task).map_err(|error| StoreError::InvalidValue(error.to_string()))?;
     let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
     let separator = if columns.is_empty() { "" } else { ", " };
     let table = quoted(&rows_table(generation.id));
-    let sql = format!("SELECT _page, _first_seen{separator}{} FROM {table} WHERE _rowid_ = ?1", list(&columns));
+    let sql = format!("SELECT _page, _first_seen{separator}{} FROM {table} WHERE _rowid_ = ?1", quoted_list(&columns));
     let blocks = keys::has_blocks(connection, generation.id)?;
-    Ok(Some(Published { task, generation, blocks, columns, sql }))
+    Ok(Some(PublishedTable { task, generation, blocks, columns, sql }))
 }
 
 /// A row of the table, if its texts are those.
 fn read(
     connection: &Connection,
-    table: &Published,
+    table: &PublishedTable,
     row: i64,
     wanted: i64,
 ) -> Result<Option<(Row, DateTime<Utc>)>, StoreError> {
@@ -190,8 +201,8 @@ fn read(
     let Some((row, first_seen)) = found else { return Ok(None) };
     let cells = table.columns.iter().zip(&row.cells);
     let cells = cells.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?)));
-    if entry::short(digest::of_cells(cells)) != wanted {
+    if index_entry::short_digest(digest::record_digest(cells)) != wanted {
         return Ok(None);
     }
-    Ok(Some((row, stamp::parse(&first_seen)?)))
+    Ok(Some((row, timestamp::parse(&first_seen)?)))
 }

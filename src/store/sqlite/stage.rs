@@ -6,36 +6,37 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::gone::Gone;
-use super::keys::{self, Found, Marked};
-use super::known::{self, Known};
-use super::{Sqlite, StoreError, generation, log, runs, stamp};
+use super::key_cache;
+use super::key_cache::KeyCache;
+use super::keys::{self, DigestedKeyEntry, KeyedRow};
+use super::removed_keys::RemovedKeys;
+use super::{Sqlite, StoreError, generation, runs, timestamp, wal};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
-use crate::store::Staging;
-use crate::store::batch::{Batch, Record};
-use crate::store::same::Same;
+use crate::store::RowStaging;
+use crate::store::batch::{Batch, BufferedRow};
+use crate::store::unchanged_prefix::UnchangedPrefix;
 
 /// The rows of one run so far.
 #[derive(Default)]
-pub(super) struct Staged {
+pub(super) struct StagedRows {
     pub batch: Batch,
     /// Rows before those that wait which are the published ones, and were not written.
-    pub(super) same: Option<Same>,
-    pub(super) table: Option<Written>,
+    pub(super) unchanged_prefix: Option<UnchangedPrefix>,
+    pub(super) table: Option<StagedTable>,
     /// When the published rows were first seen, once there are enough new ones that asking for each would be dear.
-    known: Option<Known>,
+    key_cache: Option<KeyCache>,
     /// The keys of what was written, unless there are too many.
-    keys: Vec<Marked>,
+    keys: Vec<DigestedKeyEntry>,
 }
 
 /// The table that a run's rows go to, once there is one.
 #[derive(Clone, Copy)]
-pub(super) struct Written {
+pub(super) struct StagedTable {
     pub generation: i64,
     pub columns: usize,
 }
 
-impl Staging for Sqlite {
+impl RowStaging for Sqlite {
     fn stage_values(
         &mut self,
         run: RunId,
@@ -45,29 +46,29 @@ impl Staging for Sqlite {
         rows: &[Row],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        runs::must_be_open(&self.connection, run)?;
+        runs::require_open(&self.connection, run)?;
         let staged = self.staged.entry(run).or_default();
-        let places = staged.batch.place(columns, key)?;
+        let places = staged.batch.map_columns(columns, key)?;
         let seen = now.timestamp_millis();
         let mut spilled = false;
         for row in rows {
-            staged.batch.take(row, &places, seen);
-            if staged.batch.is_full() && !staged.follow(&self.connection, task)? {
-                staged.copy_same(&mut self.connection, self.home.as_ref(), run, task)?;
+            staged.batch.push(row, &places, seen);
+            if staged.batch.is_full() && !staged.extend_unchanged_prefix(&self.connection, task)? {
+                staged.copy_unchanged_prefix(&mut self.connection, self.file.as_ref(), run, task)?;
                 staged.spill(&mut self.connection, run, task)?;
                 spilled = true;
             }
         }
-        if spilled { log::shorten(&self.connection, self.home.as_ref()) } else { Ok(()) }
+        if spilled { wal::truncate(&self.connection, self.file.as_ref()) } else { Ok(()) }
     }
 }
 
-impl Staged {
+impl StagedRows {
     /// Writes what waits, in a transaction of its own, and answers with the generation. On an error nothing was written
     /// and everything still waits.
     pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
-        if self.known.is_none() {
-            self.known = Known::load(connection, task)?;
+        if self.key_cache.is_none() {
+            self.key_cache = KeyCache::load(connection, task)?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let first_seen = self.first_seen(&transaction, generation::published(&transaction, task)?)?;
@@ -75,13 +76,13 @@ impl Staged {
         let mut keys = self.entries(&first_seen)?;
         transaction.commit()?;
         self.keep_keys(&mut keys);
-        self.table = Some(Written { generation, columns: self.batch.columns.len() });
-        self.batch.written();
+        self.table = Some(StagedTable { generation, columns: self.batch.columns.len() });
+        self.batch.clear_pending();
         Ok(generation)
     }
 
-    pub(super) fn keep_keys(&mut self, keys: &mut Vec<Marked>) {
-        if self.batch.rows > known::MOST {
+    pub(super) fn keep_keys(&mut self, keys: &mut Vec<DigestedKeyEntry>) {
+        if self.batch.rows > key_cache::MAX_KEYS {
             self.keys = Vec::new();
         }
         self.keys.append(keys);
@@ -107,8 +108,8 @@ impl Staged {
             }
             None => generation::create(connection, run, task, &self.batch.columns)?,
         };
-        self.insert_waiting(connection, generation, first_seen)?;
-        self.describe(connection, generation)?;
+        self.insert_pending(connection, generation, first_seen)?;
+        self.write_metadata(connection, generation)?;
         Ok(generation)
     }
 
@@ -120,12 +121,12 @@ impl Staged {
     /// When each row that waits was first seen: the published generation says so where it has the key. All at once and not
     /// row by row between insertions, so that the processor waits for many places of its memory at a time.
     pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
-        let waiting = self.batch.waiting().iter();
+        let waiting = self.batch.pending().iter();
         let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
-        let gone = Gone::of(connection, published)?;
-        let blocks = self.known.is_none() && keys::has_blocks(connection, published)?;
-        let ask = |it: &Record| -> Result<i64, StoreError> {
-            let found = match &self.known {
+        let gone = RemovedKeys::of(connection, published)?;
+        let blocks = self.key_cache.is_none() && keys::has_blocks(connection, published)?;
+        let ask = |it: &BufferedRow| -> Result<i64, StoreError> {
+            let found = match &self.key_cache {
                 Some(known) => known.first_seen(it.key),
                 None => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
             };
@@ -138,17 +139,17 @@ impl Staged {
     }
 
     /// Inserts what waits into a generation's table.
-    pub fn insert_waiting(
+    pub fn insert_pending(
         &self,
         connection: &Connection,
         generation: i64,
         first_seen: &[i64],
     ) -> Result<(), StoreError> {
         let mut insert = connection.prepare(&generation::insert_sql(generation, &self.batch.columns))?;
-        let (mut seen, mut seen_text) = (0, stamp::text_of_millis(0));
-        for (record, &first_seen) in self.batch.waiting().iter().zip(first_seen) {
+        let (mut seen, mut seen_text) = (0, timestamp::text_of_millis(0));
+        for (record, &first_seen) in self.batch.pending().iter().zip(first_seen) {
             if first_seen != seen {
-                (seen, seen_text) = (first_seen, stamp::text_of_millis(first_seen));
+                (seen, seen_text) = (first_seen, timestamp::text_of_millis(first_seen));
             }
             insert.raw_bind_parameter(1, &record.key[..])?;
             insert.raw_bind_parameter(2, seen_text.as_str())?;
@@ -162,16 +163,16 @@ impl Staged {
     }
 
     /// The keys of what waits, as it stands in a table of its own.
-    pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<Marked>, StoreError> {
-        if self.batch.rows > known::MOST {
+    pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<DigestedKeyEntry>, StoreError> {
+        if self.batch.rows > key_cache::MAX_KEYS {
             return Ok(Vec::new());
         }
         let before = self.keys.len();
         let row = |index: usize| i64::try_from(before + index + 1).unwrap_or(i64::MAX);
-        let records = self.batch.waiting().iter().zip(first_seen).enumerate();
+        let records = self.batch.pending().iter().zip(first_seen).enumerate();
         records
             .map(|(index, (record, &first_seen))| {
-                keys::marked(record.key, Found { first_seen, row: row(index) }, record.digest)
+                keys::digested_entry(record.key, KeyedRow { first_seen, row: row(index) }, record.digest)
             })
             .collect()
     }
@@ -189,9 +190,9 @@ impl Staged {
     }
 
     /// Writes down what a generation's table holds.
-    pub fn describe(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
+    pub fn write_metadata(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
         let columns = self.batch.columns_json()?;
-        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::value)?;
+        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;
         connection
             .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4, key = ?5 WHERE id = ?1")?
             .execute(params![generation, columns, self.batch.rows, self.batch.digest.to_bytes(), key])?;

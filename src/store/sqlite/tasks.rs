@@ -5,58 +5,58 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{ToSql, params};
 
-use super::{Sqlite, StoreError, runs, stamp, stored};
+use super::{Sqlite, StoreError, decode, runs, timestamp};
 use crate::model::TaskName;
-use crate::store::{Seen, TaskRow, Tasks};
+use crate::store::{FolderState, TaskRow, Tasks};
 
 impl Tasks for Sqlite {
     fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
         let mut statement = self.connection.prepare("SELECT name FROM _task ORDER BY name")?;
         let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let name = |text: &String| stored::task_name(text);
+        let name = |text: &String| decode::task_name(text);
         names.iter().map(name).collect()
     }
 
-    fn note_seen(&mut self, seen: &[Seen], now: DateTime<Utc>) -> Result<(), StoreError> {
-        self.in_one(|store| {
+    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> Result<(), StoreError> {
+        self.in_transaction(|store| {
             seen.iter().try_for_each(|seen| match seen {
-                Seen::Good { name, title } => {
-                    store.remember_task(name, title.as_deref(), now)?;
+                FolderState::Good { name, title } => {
+                    store.upsert_task(name, title.as_deref(), now)?;
                     store.set_problem(name, None)
                 }
-                Seen::Broken { name, problem } => {
-                    store.remember_task(name, None, now)?;
+                FolderState::Broken { name, problem } => {
+                    store.upsert_task(name, None, now)?;
                     store.set_problem(name, Some(problem))
                 }
-                Seen::Gone { name } => store.forget_task(name, now),
+                FolderState::Gone { name } => store.mark_task_removed(name, now),
             })
         })
     }
 
     fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
-        self.in_one(|store| due.iter().try_for_each(|(name, due)| store.set_next_due(name, *due)))
+        self.in_transaction(|store| due.iter().try_for_each(|(name, due)| store.set_next_due(name, *due)))
     }
 
-    fn remember_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO _task (name, title, added_at) VALUES (?1, ?2, ?3)
                  ON CONFLICT (name) DO UPDATE SET title = ?2, removed_at = NULL
                      WHERE title IS NOT ?2 OR removed_at IS NOT NULL",
             )?
-            .execute(params![name.as_str(), title, stamp::text(now)])?;
+            .execute(params![name.as_str(), title, timestamp::text(now)])?;
         Ok(())
     }
 
-    fn forget_task(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE _task SET removed_at = ?2, next_due = NULL, problem = NULL WHERE name = ?1")?
-            .execute(params![name.as_str(), stamp::text(now)])?;
+            .execute(params![name.as_str(), timestamp::text(now)])?;
         Ok(())
     }
 
     fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
-        self.set(name, "next_due", &due.map(stamp::text))
+        self.set(name, "next_due", &due.map(timestamp::text))
     }
 
     fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
@@ -74,7 +74,7 @@ impl Tasks for Sqlite {
 
 impl Sqlite {
     /// All of the work in one transaction, or none of it.
-    fn in_one(&mut self, work: impl FnOnce(&mut Sqlite) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn in_transaction(&mut self, work: impl FnOnce(&mut Sqlite) -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let done = work(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
         if done.is_err() && !self.connection.is_autocommit() {
@@ -102,18 +102,18 @@ impl Sqlite {
             let has_run: bool = row.get::<_, Option<String>>(11)?.is_some();
             tasks.push(TaskRow {
                 running_since: running.get(&name).copied(),
-                name: stored::task_name(&name)?,
+                name: decode::task_name(&name)?,
                 title: row.get(1)?,
                 paused: row.get(2)?,
                 removed: row.get(3)?,
-                next_due: stamp::parse_if_any(row.get(4)?)?,
-                last_slot: stamp::parse_if_any(row.get(5)?)?,
+                next_due: timestamp::parse_if_any(row.get(4)?)?,
+                last_slot: timestamp::parse_if_any(row.get(5)?)?,
                 problem: row.get(6)?,
-                published_rows: stored::count(row.get(7)?),
-                previous_rows: stored::count(row.get(8)?),
-                last_ok: stamp::parse_if_any(row.get(9)?)?,
+                published_rows: decode::count(row.get(7)?),
+                previous_rows: decode::count(row.get(8)?),
+                last_ok: timestamp::parse_if_any(row.get(9)?)?,
                 fails_in_a_row: row.get(10)?,
-                last_run: if has_run { runs::read(row, 11)?.past() } else { None },
+                last_run: if has_run { runs::read(row, 11)?.into_past() } else { None },
             });
         }
         Ok(tasks)
@@ -132,7 +132,7 @@ impl Sqlite {
         let mut rows = statement.query([])?;
         let mut running = HashMap::new();
         while let Some(row) = rows.next()? {
-            running.insert(row.get(0)?, stamp::parse(&row.get::<_, String>(1)?)?);
+            running.insert(row.get(0)?, timestamp::parse(&row.get::<_, String>(1)?)?);
         }
         Ok(running)
     }

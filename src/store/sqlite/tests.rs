@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
-use crate::store::{Begun, Ending, RunStart, Runs, Seen, Shown, Staging, Tasks, Trigger};
+use crate::store::{BeginOutcome, FolderState, PublishedRows, RowStaging, RunEnding, RunStart, Runs, Tasks, Trigger};
 
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -24,7 +24,7 @@ fn task() -> TaskName {
 fn begin(store: &mut Sqlite) -> RunId {
     let run = RunId::new();
     let start = RunStart { run, task: task(), slot: None, trigger: Trigger::Person, started_at: now(), pid: None };
-    assert_eq!(store.begin_run(&start).expect("a run"), Begun::Started);
+    assert_eq!(store.begin_run(&start).expect("a run"), BeginOutcome::Started);
     run
 }
 
@@ -120,15 +120,17 @@ fn what_a_look_at_the_folders_found_is_noted_whole_or_not_at_all() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
     let name = |text: &str| TaskName::new(text).expect("a good name");
-    let good = |text: &str| Seen::Good { name: name(text), title: None };
-    let broken = Seen::Broken { name: name("b"), problem: "line 3".to_owned() };
-    store.note_seen(&[good("a"), broken], now()).expect("noted");
+    let good = |text: &str| FolderState::Good { name: name(text), title: None };
+    let broken = FolderState::Broken { name: name("b"), problem: "line 3".to_owned() };
+    store.record_folder_states(&[good("a"), broken], now()).expect("noted");
     let problems: Vec<Option<String>> = store.tasks().expect("tasks").into_iter().map(|row| row.problem).collect();
     assert_eq!(problems, [None, Some("line 3".to_owned())]);
 
     store.connection.execute_batch("CREATE TEMP TRIGGER full BEFORE INSERT ON main._task WHEN new.name = 'd' BEGIN SELECT RAISE(ABORT, 'full'); END").expect("a disk that is full");
-    assert!(store.note_seen(&[good("c"), good("d")], now()).is_err());
+    assert!(store.record_folder_states(&[good("c"), good("d")], now()).is_err());
     assert_eq!(store.tasks().expect("tasks").len(), 2, "none of the two");
-    store.note_seen(&[good("c"), Seen::Gone { name: name("a") }], now()).expect("it can be written to again");
+    store
+        .record_folder_states(&[good("c"), FolderState::Gone { name: name("a") }], now())
+        .expect("it can be written to again");
     assert_eq!(store.tasks().expect("tasks").iter().filter(|row| !row.removed).count(), 2);
 }

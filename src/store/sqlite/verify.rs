@@ -6,16 +6,16 @@ use rusqlite::Connection;
 use super::digest::{self, Digest};
 use super::generation;
 use super::names::{ColumnName, quoted, view_columns, view_texts};
-use super::settle::Generation;
-use super::{Sqlite, StoreError, stamp};
+use super::run_end::Generation;
+use super::{Sqlite, StoreError, timestamp};
 
 /// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
-const SAYS_WHAT_IS_PUBLISHED: &[&str] = &["_task", "_generation"];
+const PUBLICATION_TABLES: &[&str] = &["_task", "_generation"];
 
 impl Sqlite {
     /// Reads every task's view as a reader would and compares it with what was written down when it was published.
     pub(super) fn verify_published(&self) -> Result<(), StoreError> {
-        for table in SAYS_WHAT_IS_PUBLISHED {
+        for table in PUBLICATION_TABLES {
             self.check(&format!("PRAGMA integrity_check({table})"))?;
             let loose = self.connection.prepare(&format!("PRAGMA foreign_key_check({table})"))?.exists([])?;
             if loose {
@@ -37,7 +37,7 @@ fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result
     match found {
         None if published.is_none() => Ok(()),
         Some(generation) if published == Some(generation.id) => {
-            let (rows, digest) = summed(connection, task, &generation)?;
+            let (rows, digest) = view_digest(connection, task, &generation)?;
             if (rows, digest) == (generation.rows, generation.digest) { Ok(()) } else { damaged("the rows") }
         }
         None | Some(_) => damaged("the records"),
@@ -45,7 +45,7 @@ fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result
 }
 
 /// How many rows a task's view shows, and what they come to.
-fn summed(connection: &Connection, task: &str, generation: &Generation) -> Result<(i64, Digest), StoreError> {
+fn view_digest(connection: &Connection, task: &str, generation: &Generation) -> Result<(i64, Digest), StoreError> {
     let columns: Vec<&ColumnName> = generation.columns.iter().filter(|column| column.is_text()).collect();
     let separator = if columns.is_empty() { "" } else { ", " };
     let sql = format!(
@@ -60,13 +60,13 @@ fn summed(connection: &Connection, task: &str, generation: &Generation) -> Resul
         let text = |index| row.get_ref(index).map(|cell| cell.as_str_or_null());
         let strange = |what: &str| StoreError::Damaged(format!("{what} of {task} makes no sense"));
         let Ok(Some(first_seen)) = text(0)? else { return Err(strange("_first_seen")) };
-        stamp::parse(first_seen).map_err(|_| strange("_first_seen"))?;
+        timestamp::parse(first_seen).map_err(|_| strange("_first_seen"))?;
         let mut cells = Vec::with_capacity(columns.len());
         for (index, column) in columns.iter().enumerate() {
             let cell = text(index + 1)?.map_err(|_| strange(&column.stored))?;
             cells.extend(cell.map(|text| (column.stored.as_str(), text)));
         }
-        digest.add(digest::of_cells(cells.iter().copied()));
+        digest.add(digest::record_digest(cells.iter().copied()));
         count += 1;
     }
     Ok((count, digest))

@@ -10,29 +10,29 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::config::Config;
-use crate::daemon::keeper::Keeper;
-use crate::daemon::runner::{Ended, Order, Runner};
+use crate::daemon::runner::{RunOrder, RunResult, Runner};
+use crate::daemon::store_handle::StoreHandle;
+use crate::labelling::task::add::{AddError, TaskDraft};
 use crate::model::{Failure, Outcome, RunId, TaskName, TraceLine};
 use crate::store::{RunStart, Store, StoreError, Trigger};
-use crate::supervise::add::{AddError, Draft};
 
-use super::super::bench::Bench;
 use super::super::token;
-use super::super::trouble::Trouble;
+use crate::web::error::WebError;
+use crate::web::labelling_session::LabellingSession;
 
 /// At the same time; the oldest gives way.
-const MOST: usize = 8;
+const MAX_PENDING: usize = 8;
 /// Whoever has not chosen by then begins anew.
-const LONGEST: Duration = Duration::from_secs(30 * 60);
+const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 /// Lines of the trace that are shown while the page is fetched.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 #[derive(Clone, Default)]
-pub struct Adding(Arc<Mutex<BTreeMap<String, Arc<Pending>>>>);
+pub struct PendingTasks(Arc<Mutex<BTreeMap<String, Arc<PendingTask>>>>);
 
 /// How far it is.
 #[derive(Clone)]
-pub enum Stage {
+pub enum AddStage {
     /// What its first run has done so far.
     Fetching(Vec<String>),
     /// There is something to choose from, on the first page at least.
@@ -50,50 +50,50 @@ pub enum Shortfall {
     LeftOut,
 }
 
-pub struct Pending {
+pub struct PendingTask {
     name: TaskName,
     config: Config,
     began: Instant,
-    stage: Mutex<Stage>,
+    stage: Mutex<AddStage>,
     /// Gone once the task is made. Its files go with it.
-    draft: Mutex<Option<Draft>>,
+    draft: Mutex<Option<TaskDraft>>,
     /// Ends its run when nobody waits for it any more.
     stop: watch::Sender<bool>,
 }
 
-impl Adding {
+impl PendingTasks {
     /// Starts the first run; what it sees can be asked for under this name.
-    pub async fn begin(&self, runner: &Runner, draft: Draft) -> Result<String, Trouble> {
+    pub async fn begin(&self, runner: &Runner, draft: TaskDraft) -> Result<String, WebError> {
         let (config, name) = (draft.config.clone(), draft.name.clone());
         let keeper = blocking({
             let (config, name) = (config.clone(), name.clone());
-            move || opened(&config, &name)
+            move || open_store(&config, &name)
         });
-        let keeper = keeper.await.map_err(|_| Trouble::Internal)??;
-        let runner = Runner { config: Arc::new(config.clone()), keeper, ..runner.clone() };
+        let keeper = keeper.await.map_err(|_| WebError::Internal)??;
+        let runner = Runner { config: Arc::new(config.clone()), store: keeper, ..runner.clone() };
         let (stop, stopped) = watch::channel(false);
-        let pending = Arc::new(Pending {
+        let pending = Arc::new(PendingTask {
             name,
             config,
             began: Instant::now(),
-            stage: Mutex::new(Stage::Fetching(Vec::new())),
+            stage: Mutex::new(AddStage::Fetching(Vec::new())),
             draft: Mutex::new(Some(draft)),
             stop,
         });
-        let id = token::name();
-        self.put(id.clone(), Arc::clone(&pending));
+        let id = token::random_id();
+        self.insert(id.clone(), Arc::clone(&pending));
         tokio::spawn(async move { pending.run(runner, stopped).await });
         let (adding, forgotten) = (self.clone(), id.clone());
         tokio::spawn(async move {
-            sleep(LONGEST).await;
+            sleep(MAX_AGE).await;
             adding.forget(&forgotten);
         });
         Ok(id)
     }
 
-    pub fn get(&self, id: &str) -> Result<Arc<Pending>, Trouble> {
+    pub fn get(&self, id: &str) -> Result<Arc<PendingTask>, WebError> {
         let found = self.lock().get(id).cloned();
-        found.ok_or_else(|| Trouble::Refused("this address was given too long ago; add it again".to_owned()))
+        found.ok_or_else(|| WebError::Refused("this address was given too long ago; add it again".to_owned()))
     }
 
     pub fn forget(&self, id: &str) {
@@ -102,12 +102,13 @@ impl Adding {
         }
     }
 
-    fn put(&self, id: String, pending: Arc<Pending>) {
-        let oldest =
-            |all: &BTreeMap<String, Arc<Pending>>| all.iter().min_by_key(|(_, it)| it.began).map(|(id, _)| id.clone());
+    fn insert(&self, id: String, pending: Arc<PendingTask>) {
+        let oldest = |all: &BTreeMap<String, Arc<PendingTask>>| {
+            all.iter().min_by_key(|(_, it)| it.began).map(|(id, _)| id.clone())
+        };
         let too_many = {
             let all = self.lock();
-            (all.len() >= MOST).then(|| oldest(&all)).flatten()
+            (all.len() >= MAX_PENDING).then(|| oldest(&all)).flatten()
         };
         if let Some(id) = too_many {
             self.forget(&id);
@@ -115,64 +116,66 @@ impl Adding {
         self.lock().insert(id, pending);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Pending>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<PendingTask>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A store of its own, which goes with the draft.
-fn opened(config: &Config, name: &TaskName) -> Result<Keeper, Trouble> {
-    let failed = |error: std::io::Error| Trouble::Refused(format!("{}: {error}", config.state.display()));
+fn open_store(config: &Config, name: &TaskName) -> Result<StoreHandle, WebError> {
+    let failed = |error: std::io::Error| WebError::Refused(format!("{}: {error}", config.state.display()));
     std::fs::create_dir_all(&config.state).map_err(failed)?;
     let mut store = Store::open(&config.store)?;
-    store.remember_task(name, None, Utc::now())?;
-    Keeper::start(store).map_err(failed)
+    store.upsert_task(name, None, Utc::now())?;
+    StoreHandle::start(store).map_err(failed)
 }
 
-impl Pending {
+impl PendingTask {
     pub fn name(&self) -> &TaskName {
         &self.name
     }
 
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> AddStage {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The page that was fetched, and what is known of it.
-    pub async fn laid(&self) -> Result<Bench, Trouble> {
-        let folder = match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Draft::folder) {
+    pub async fn labelling_session(&self) -> Result<LabellingSession, WebError> {
+        let folder = match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::folder) {
             Some(Ok(folder)) => folder,
-            Some(Err(problem)) => return Err(Trouble::Refused(problem.to_string())),
-            None => return Err(Trouble::Refused("this task was made already".to_owned())),
+            Some(Err(problem)) => return Err(WebError::Refused(problem.to_string())),
+            None => return Err(WebError::Refused("this task was made already".to_owned())),
         };
         let store = self.config.store.clone();
-        let laying = blocking(move || Bench::lay(&Store::open_reader(&store)?, folder));
-        laying.await.map_err(|_| Trouble::Internal)?
+        let laying = blocking(move || LabellingSession::open(&Store::open_reader(&store)?, folder));
+        laying.await.map_err(|_| WebError::Internal)?
     }
 
     /// The draft, once.
-    pub fn finished(&self) -> Option<Draft> {
+    pub fn take_draft(&self) -> Option<TaskDraft> {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Runs of the task leave out the pages after the first.
-    pub fn read_first_page_only(&self) -> Result<(), Trouble> {
+    pub fn read_first_page_only(&self) -> Result<(), WebError> {
         match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             Some(draft) => draft.read_first_page_only()?,
-            None => return Err(Trouble::Refused("this task was made already".to_owned())),
+            None => return Err(WebError::Refused("this task was made already".to_owned())),
         }
-        self.turn(Stage::Ready(Some(Shortfall::LeftOut)));
+        self.set_stage(AddStage::Ready(Some(Shortfall::LeftOut)));
         Ok(())
     }
 
-    async fn run(self: Arc<Pending>, runner: Runner, stop: watch::Receiver<bool>) {
-        let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Draft::trial);
-        let Some(Ok(folder)) = folder else { return self.turn(Stage::Refused("its folder is gone".to_owned())) };
+    async fn run(self: Arc<PendingTask>, runner: Runner, stop: watch::Receiver<bool>) {
+        let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::trial);
+        let Some(Ok(folder)) = folder else {
+            return self.set_stage(AddStage::Refused("its folder is gone".to_owned()));
+        };
         let (listener, mut lines) = mpsc::unbounded_channel::<TraceLine>();
         let heard = Arc::clone(&self);
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
-                heard.hear(format!("{:>2} {:<9} {}", line.step, line.verb, line.text));
+                heard.add_line(format!("{:>2} {:<9} {}", line.step, line.verb, line.text));
             }
         });
         let start = RunStart {
@@ -183,38 +186,38 @@ impl Pending {
             started_at: Utc::now(),
             pid: None,
         };
-        let order = Order { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop };
-        let ended = runner.run_to_its_end(order).await;
-        self.turn(self.after(ended));
+        let order = RunOrder { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop };
+        let ended = runner.run_catching_panics(order).await;
+        self.set_stage(self.stage_after(ended));
     }
 
-    fn after(&self, ended: Result<Ended, StoreError>) -> Stage {
+    fn stage_after(&self, ended: Result<RunResult, StoreError>) -> AddStage {
         let verdict = match ended {
-            Ok(Ended::Run(end)) => end.verdict,
-            Ok(Ended::SlotTaken | Ended::NotOurs) => {
-                return Stage::Refused("the run could not begin; try again".to_owned());
+            Ok(RunResult::Run(end)) => end.verdict,
+            Ok(RunResult::SlotTaken | RunResult::NotOurs) => {
+                return AddStage::Refused("the run could not begin; try again".to_owned());
             }
-            Err(error) => return Stage::Refused(error.to_string()),
+            Err(error) => return AddStage::Refused(error.to_string()),
         };
         let draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
         match draft.as_ref().map(|draft| draft.check(&verdict)) {
-            Some(Err(error)) => Stage::Refused(format!("{error}{}", hint(&error))),
-            Some(Ok(shortfall)) => Stage::Ready(shortfall.map(Shortfall::Unread)),
-            None => Stage::Ready(None),
+            Some(Err(error)) => AddStage::Refused(format!("{error}{}", hint(&error))),
+            Some(Ok(shortfall)) => AddStage::Ready(shortfall.map(Shortfall::Unread)),
+            None => AddStage::Ready(None),
         }
     }
 
-    fn turn(&self, stage: Stage) {
-        if matches!(stage, Stage::Refused(_)) {
+    fn set_stage(&self, stage: AddStage) {
+        if matches!(stage, AddStage::Refused(_)) {
             // Nothing is left behind of what was not made.
-            drop(self.finished());
+            drop(self.take_draft());
         }
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
-    fn hear(&self, line: String) {
-        if let Stage::Fetching(lines) = &mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
-            && lines.len() < MOST_LINES
+    fn add_line(&self, line: String) {
+        if let AddStage::Fetching(lines) = &mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+            && lines.len() < MAX_LINES
         {
             lines.push(line.chars().filter(|c| !c.is_control()).take(300).collect());
         }

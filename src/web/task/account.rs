@@ -2,34 +2,34 @@
 
 use maud::{Markup, html};
 
-use crate::judge::Account;
+use crate::judge::VerdictExplanation;
 use crate::model::ColumnType;
 
-pub fn show(account: &Account) -> Markup {
+pub fn show(account: &VerdictExplanation) -> Markup {
     html! {
         h2 { "Numbers" }
         (similarity(account))
         (rows(account))
         (columns(account))
-        (signs(account))
+        (signals(account))
     }
 }
 
-fn similarity(account: &Account) -> Markup {
+fn similarity(account: &VerdictExplanation) -> Markup {
     let similarity = &account.similarity;
     html! {
         h3 { "Similarity" }
         @match similarity.value {
             None => p { "No page was compared with the template." },
-            Some(value) => p { (two(value)) ", and " (two(similarity.wanted)) " is wanted: the least of its parts." },
+            Some(value) => p { (two_decimals(value)) ", and " (two_decimals(similarity.wanted)) " is wanted: the least of its parts." },
         }
         @if !similarity.parts.is_empty() {
             table {
                 thead { tr { @for name in ["Part", "Now", "Line", ""] { th.number[["Now", "Line"].contains(&name)] scope="col" { @if name.is_empty() { span.sr { "What it says" } } @else { (name) } } } } }
                 tbody { @for part in &similarity.parts { tr.off[part.is_off] {
                     th scope="row" { (part.name) }
-                    td.number { (part.value.map_or("–".to_owned(), two)) }
-                    td.number { (two(part.line)) }
+                    td.number { (part.value.map_or("–".to_owned(), two_decimals)) }
+                    td.number { (two_decimals(part.line)) }
                     td { @if part.is_off { strong { "off: " } } (part.sentence) }
                 } } }
             }
@@ -37,7 +37,7 @@ fn similarity(account: &Account) -> Markup {
     }
 }
 
-fn rows(account: &Account) -> Markup {
+fn rows(account: &VerdictExplanation) -> Markup {
     let rows = &account.rows;
     let good: Vec<String> = rows.good.iter().map(u64::to_string).collect();
     html! {
@@ -55,7 +55,7 @@ fn rows(account: &Account) -> Markup {
     }
 }
 
-fn columns(account: &Account) -> Markup {
+fn columns(account: &VerdictExplanation) -> Markup {
     html! {
         @if !account.columns.is_empty() {
             h3 { "Columns" }
@@ -76,7 +76,7 @@ fn columns(account: &Account) -> Markup {
     }
 }
 
-fn signs(account: &Account) -> Markup {
+fn signals(account: &VerdictExplanation) -> Markup {
     let said: Vec<String> = account
         .signs
         .iter()
@@ -89,7 +89,7 @@ fn signs(account: &Account) -> Markup {
     html! { @if !said.is_empty() { h3 { "The page" } p { (said.join("; ")) "." } } }
 }
 
-fn two(value: f64) -> String {
+fn two_decimals(value: f64) -> String {
     format!("{value:.2}")
 }
 

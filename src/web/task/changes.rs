@@ -8,15 +8,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::TaskName;
-use crate::store::{Cell, CellChange, Change, Life, RecordChange, RecordKey, What};
+use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, RecordHistory, RecordKey};
 
+use super::super::SharedState;
 use super::super::chart::Chart;
-use super::super::gate::Visitor;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::verbs::task_name;
-use super::super::{Shared, parts};
-use super::{Side, address, found, page};
+use super::{TaskTab, address, page, task_line};
+use crate::web::actions::task_name;
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 /// Changes that can be chosen, and records that are shown of one.
 const CHANGES: u32 = 30;
@@ -30,20 +31,20 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct ChangesQuery {
     /// The change whose records are shown; absent: the last one.
     id: Option<i64>,
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     name: Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, name).await?;
+    Query(wanted): Query<ChangesQuery>,
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, name).await?;
     let task = line.task.clone();
-    let read = web.reader.read(move |store| {
+    let read = web.store.read(move |store| {
         let changes = store.changes(&task, None, CHANGES)?;
         let chosen = wanted.id.and_then(|id| changes.iter().find(|it| it.id == id)).or(changes.first()).cloned();
         let records = chosen.as_ref().map(|it| store.records_of(it.id, 0, RECORDS)).transpose()?;
@@ -54,27 +55,27 @@ async fn show(
         div #changes data-live {
             @match &chosen {
                 None => p.empty { "Nothing has changed since the first rows were published, or it is not kept any longer (data.history)." },
-                Some(chosen) => { (list(&line.task, &changes, chosen.id)) (one(&line.task, chosen, &records)) },
+                Some(chosen) => { (list(&line.task, &changes, chosen.id)) (change_view(&line.task, chosen, &records)) },
             }
         }
     };
-    Ok(page(&visitor, &line, Side::Changes, body))
+    Ok(page(&visitor, &line, TaskTab::Changes, body))
 }
 
-fn list(task: &TaskName, changes: &[Change], chosen: i64) -> Markup {
+fn list(task: &TaskName, changes: &[ChangeSet], chosen: i64) -> Markup {
     html! {
         p.counts { @for change in changes {
             a href=(address(task, &format!("/changes?id={}", change.id))) aria-current=[(change.id == chosen).then_some("true")] {
-                (parts::time(Some(change.at), ""))
+                (components::time(Some(change.at), ""))
             }
         } }
     }
 }
 
-fn one(task: &TaskName, change: &Change, records: &[RecordChange]) -> Markup {
+fn change_view(task: &TaskName, change: &ChangeSet, records: &[RecordChange]) -> Markup {
     html! {
         p {
-            (parts::number(change.rows_before)) " rows before, " (parts::number(change.rows_after)) " after"
+            (components::number(change.rows_before)) " rows before, " (components::number(change.rows_after)) " after"
             @match change.counts { Some(counts) => { ": " (counts) "." }, None => "; they are still being compared." }
             @if let Some(unlisted) = change.unlisted { " " (unlisted.sentence()) "." }
         }
@@ -83,7 +84,7 @@ fn one(task: &TaskName, change: &Change, records: &[RecordChange]) -> Markup {
                 caption.sr { "Records that have changed" }
                 thead { tr { @for name in ["Record", "What", "Cells"] { th scope="col" { (name) } } } }
                 tbody { @for record in records { tr {
-                    th scope="row" { a href=(address(task, &format!("/record/{}", record.key))) { (parts::cut(named(&record.name), MOST_CHARS)) } }
+                    th scope="row" { a href=(address(task, &format!("/record/{}", record.key))) { (components::truncated(named(&record.name), MOST_CHARS)) } }
                     td data-label="What" { (record.what.word()) }
                     td.wide { (cells(record)) }
                 } } }
@@ -99,48 +100,49 @@ fn named(name: &str) -> &str {
 
 /// Of a changed record what was and what is; of others what they have.
 fn cells(record: &RecordChange) -> Markup {
-    let text = |cell: &Cell| cell.text.as_deref().map(|text| parts::cut(text, MOST_CHARS)).unwrap_or_default();
+    let text =
+        |cell: &CellValue| cell.text.as_deref().map(|text| components::truncated(text, MOST_CHARS)).unwrap_or_default();
     let filled = |cell: &&CellChange| cell.from.text.is_some() || cell.to.text.is_some();
     html! {
         dl.facts { @for cell in record.cells.iter().filter(filled) {
             dt { (cell.column) }
             dd {
-                @if record.what != What::Added { del { (text(&cell.from)) } " " }
-                @if record.what != What::Removed { ins { (text(&cell.to)) } }
+                @if record.what != ChangeKind::Added { del { (text(&cell.from)) } " " }
+                @if record.what != ChangeKind::Removed { ins { (text(&cell.to)) } }
             }
         } }
     }
 }
 
 async fn record(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     Path((name, key)): Path<(String, String)>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, Path(name)).await?;
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, Path(name)).await?;
     let task = task_name(line.task.as_str())?;
-    let key: RecordKey = key.parse().map_err(|_| Trouble::NoPage)?;
-    let life = web.reader.read(move |store| store.life(&task, key)).await?.ok_or(Trouble::NoPage)?;
+    let key: RecordKey = key.parse().map_err(|_| WebError::NoPage)?;
+    let life = web.store.read(move |store| store.record_history(&task, key)).await?.ok_or(WebError::NoPage)?;
     let body = html! {
-        h2 { (parts::cut(named(&life.name), MOST_CHARS)) }
-        p { "First seen " (parts::time(life.first_seen, "before the history begins")) @if life.now.is_none() { "; it is not published any more" } "." }
+        h2 { (components::truncated(named(&life.name), MOST_CHARS)) }
+        p { "First seen " (components::time(life.first_seen, "before the history begins")) @if life.now.is_none() { "; it is not published any more" } "." }
         div.charts { @for column in columns(&life) { (curve(&life, &column)) } }
         @if let Some(now) = &life.now {
             h3 { "Now" }
-            dl.facts { @for (name, cell) in now { @if let Some(text) = &cell.text { dt { (name) } dd { (parts::text(text, MOST_CHARS)) } } } }
+            dl.facts { @for (name, cell) in now { @if let Some(text) = &cell.text { dt { (name) } dd { (components::text(text, MOST_CHARS)) } } } }
         }
         h3 { "What happened" }
         @if life.events.is_empty() { p.empty { "Nothing has changed in it." } }
         @for event in life.events.iter().rev() {
-            p { (parts::time(Some(event.at), "")) ": " (event.record.what.word()) }
+            p { (components::time(Some(event.at), "")) ": " (event.record.what.word()) }
             (cells(&event.record))
         }
     };
-    Ok(page(&visitor, &line, Side::Changes, body))
+    Ok(page(&visitor, &line, TaskTab::Changes, body))
 }
 
 /// Its columns of numbers that have changed.
-fn columns(life: &Life) -> Vec<String> {
+fn columns(life: &RecordHistory) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for cell in life.events.iter().flat_map(|event| &event.record.cells) {
         if (cell.from.value.is_number() || cell.to.value.is_number()) && !names.contains(&cell.column) {
@@ -151,7 +153,7 @@ fn columns(life: &Life) -> Vec<String> {
 }
 
 /// A value holds until the next one, and the last one until now.
-fn curve(life: &Life, column: &str) -> Markup {
+fn curve(life: &RecordHistory, column: &str) -> Markup {
     let mut points = Vec::new();
     let mut last: Option<f64> = None;
     for point in life.series(column) {

@@ -6,19 +6,20 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::model::TaskName;
-use crate::show::Line;
-use crate::show::duplicates::{self, Found, Group, How, Limits, Record};
+use crate::show::StatusLine;
+use crate::show::duplicates::{self, DuplicateGroup, DuplicateLimits, DuplicateRecord, DuplicateReport, MatchKind};
 
-use super::super::gate::Visitor;
+use super::super::SharedState;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::{Shared, parts};
-use super::{Side, address, found, page};
+use super::{TaskTab, address, page, task_line};
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 /// All rows are gone through twice: a larger table, and several tables, only when somebody asks for it.
-const AT_ONCE: u64 = 5_000;
+const MAX_AUTOMATIC_ROWS: u64 = 5_000;
 /// 16 MB of hashes, and some 20 MB of records, for one look at a time.
-const LIMITS: Limits = Limits { compared: 1_000_000, kept: 20_000 };
+const LIMITS: DuplicateLimits = DuplicateLimits { compared: 1_000_000, kept: 20_000 };
 /// Groups that are shown, and records of one.
 const GROUPS: usize = 100;
 const RECORDS: usize = 20;
@@ -31,7 +32,7 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct DuplicatesQuery {
     /// The column that is compared; empty: those that identify a record.
     by: String,
     /// With the records of all other tasks too.
@@ -41,17 +42,17 @@ pub struct Wanted {
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     name: Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, name).await?;
+    Query(wanted): Query<DuplicatesQuery>,
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, name).await?;
     let task = line.task.clone();
-    let columns = web.reader.read(move |store| store.published(&task, 0, 0)).await?.map(|rows| rows.table.columns);
-    let is_small = line.rows.is_some_and(|rows| rows <= AT_ONCE) && !wanted.across;
+    let columns = web.store.read(move |store| store.published(&task, 0, 0)).await?.map(|rows| rows.table.columns);
+    let is_small = line.rows.is_some_and(|rows| rows <= MAX_AUTOMATIC_ROWS) && !wanted.across;
     let groups = match columns.is_some() && (wanted.look || is_small) {
-        true => Some(look(&web, &line.task, &wanted).await?),
+        true => Some(find_duplicates(&web, &line.task, &wanted).await?),
         false => None,
     };
     let body = html! {
@@ -62,25 +63,29 @@ async fn show(
                 (form(&line.task, columns, &wanted))
                 @match &groups {
                     Some(found) => (result(&line, found, wanted.across)),
-                    None => p.empty { "To look for them means to go through " (parts::number(line.rows.unwrap_or(0))) " rows" @if wanted.across { ", and those of all other tasks" } "." },
+                    None => p.empty { "To look for them means to go through " (components::number(line.rows.unwrap_or(0))) " rows" @if wanted.across { ", and those of all other tasks" } "." },
                 }
             },
         }
     };
-    Ok(page(&visitor, &line, Side::Duplicates, body))
+    Ok(page(&visitor, &line, TaskTab::Duplicates, body))
 }
 
 /// One after the other: each goes through all rows twice.
-async fn look(web: &Shared, task: &TaskName, wanted: &Wanted) -> Result<Found, Trouble> {
-    let _turn = web.looking.acquire().await.map_err(|_| Trouble::Internal)?;
+async fn find_duplicates(
+    web: &SharedState,
+    task: &TaskName,
+    wanted: &DuplicatesQuery,
+) -> Result<DuplicateReport, WebError> {
+    let _turn = web.duplicate_search.acquire().await.map_err(|_| WebError::Internal)?;
     let (task, across) = (task.clone(), wanted.across);
     let by: Vec<String> = Some(wanted.by.clone()).filter(|it| !it.is_empty()).into_iter().collect();
-    let work = web.reader.work(move |store, config| {
+    let work = web.store.work(move |store, config| {
         let mut tasks = vec![task.clone()];
         if across {
             tasks.extend(store.task_names()?.into_iter().filter(|it| *it != task));
         }
-        let mut found = duplicates::through(config, store, &tasks, &by, LIMITS)?;
+        let mut found = duplicates::find(config, store, &tasks, &by, LIMITS)?;
         // Of groups among other tasks their own pages tell.
         found.groups.retain(|group| group.records.iter().any(|(_, record)| record.task == task));
         Ok(found)
@@ -88,14 +93,14 @@ async fn look(web: &Shared, task: &TaskName, wanted: &Wanted) -> Result<Found, T
     work.await
 }
 
-fn form(task: &TaskName, columns: &[String], wanted: &Wanted) -> Markup {
+fn form(task: &TaskName, columns: &[String], wanted: &DuplicatesQuery) -> Markup {
     html! {
         form.choices action=(address(task, "/duplicates")) {
             input type="hidden" name="look" value="true";
             label for="by" { "Compare" }
             select #by name="by" {
                 option value="" { "its key, or else all its texts" }
-                @for column in columns { option value=(column) selected[*column == wanted.by] { (parts::cut(column, MOST_CHARS)) } }
+                @for column in columns { option value=(column) selected[*column == wanted.by] { (components::truncated(column, MOST_CHARS)) } }
             }
             label.check { input type="checkbox" name="across" value="true" checked[wanted.across]; " with the records of all other tasks" }
             button.main { "Look" }
@@ -103,19 +108,19 @@ fn form(task: &TaskName, columns: &[String], wanted: &Wanted) -> Markup {
     }
 }
 
-fn result(line: &Line, found: &Found, across: bool) -> Markup {
+fn result(line: &StatusLine, found: &DuplicateReport, across: bool) -> Markup {
     html! {
         p #groups-found {
-            (parts::number(found.groups.len() as u64)) @if found.groups.len() == 1 { " group" } @else { " groups" }
-            " among " (parts::number(found.compared)) " records."
+            (components::number(found.groups.len() as u64)) @if found.groups.len() == 1 { " group" } @else { " groups" }
+            " among " (components::number(found.compared)) " records."
             @if !found.is_complete { " There are more records than are looked through here: " code { "pieme duplicates " (line.task) } " goes further." }
         }
-        ol.hits { @for group in found.groups.iter().take(GROUPS) { (one(group, across)) } }
+        ol.hits { @for group in found.groups.iter().take(GROUPS) { (group_view(group, across)) } }
         @if found.groups.len() > GROUPS { p.faint { "These are the first " (GROUPS) "; " code { "pieme duplicates " (line.task) } " shows all." } }
     }
 }
 
-fn one(group: &Group<Record>, across: bool) -> Markup {
+fn group_view(group: &DuplicateGroup<DuplicateRecord>, across: bool) -> Markup {
     html! {
         li.card {
             ul.same { @for (how, record) in group.records.iter().take(RECORDS) {
@@ -132,15 +137,15 @@ fn one(group: &Group<Record>, across: bool) -> Markup {
     }
 }
 
-fn texts(record: &Record) -> String {
+fn texts(record: &DuplicateRecord) -> String {
     let texts: Vec<&str> = record.cells.values().filter_map(|text| text.as_str()).collect();
-    let all = parts::cut(&texts.join(" · "), MOST_CHARS);
+    let all = components::truncated(&texts.join(" · "), MOST_CHARS);
     if all.trim().is_empty() { "(no text)".to_owned() } else { all }
 }
 
-fn word(how: How) -> &'static str {
+fn word(how: MatchKind) -> &'static str {
     match how {
-        How::Same => "same",
-        How::Initials => "may be",
+        MatchKind::Exact => "same",
+        MatchKind::Initials => "may be",
     }
 }

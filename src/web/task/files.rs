@@ -9,15 +9,16 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::daemon::threads;
-use crate::show::Line;
-use crate::taskdir::{self, FileError, Problem, ROBOT_FILE, TASK_FILE, Texts};
+use crate::show::StatusLine;
+use crate::tasks;
+use crate::tasks::{FileError, Problem, ROBOT_FILE, TASK_FILE, TaskTexts};
 
-use super::super::Shared;
-use super::super::gate::Visitor;
+use super::super::SharedState;
 use super::super::layout;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::{Side, address, found, page};
+use super::{TaskTab, address, page, task_line};
+use crate::web::auth::SessionUser;
+use crate::web::error::WebError;
 
 /// A script says it where everything is said.
 const SAVED: &str = "Saved. The change takes effect at once.";
@@ -31,36 +32,36 @@ pub fn routes() -> Vec<Route> {
 }
 
 #[derive(Deserialize)]
-struct Shows {
+struct FilesQuery {
     /// It was saved just now.
     #[serde(default)]
     saved: bool,
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     name: Path<String>,
-    Query(shows): Query<Shows>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, name).await?;
+    Query(shows): Query<FilesQuery>,
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, name).await?;
     let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
     let read = blocking(move || {
-        let texts = taskdir::read_texts(&dir)?;
-        let problem = taskdir::check_texts(&dir, &texts, &channels).err();
+        let texts = tasks::read_texts(&dir)?;
+        let problem = tasks::check_texts(&dir, &texts, &channels).err();
         Ok::<_, FileError>((texts, problem))
     });
-    let (texts, problem) = read.await?.map_err(|error| Trouble::Refused(error.to_string()))?;
+    let (texts, problem) = read.await?.map_err(|error| WebError::Refused(error.to_string()))?;
     let body = html! {
         @if shows.saved { p #saved data-said { (SAVED) } }
         (editor(&visitor, &line, &texts, problem.as_ref()))
     };
-    Ok(page(&visitor, &line, Side::Files, body))
+    Ok(page(&visitor, &line, TaskTab::Files, body))
 }
 
 /// Both files as they were typed, and as they were when the page was made.
 #[derive(Deserialize)]
-struct Typed {
+struct FilesForm {
     task: String,
     robot: String,
     #[serde(default)]
@@ -69,51 +70,55 @@ struct Typed {
     robot_before: String,
 }
 
-impl Typed {
-    fn texts(&self) -> Texts {
+impl FilesForm {
+    fn texts(&self) -> TaskTexts {
         texts(&self.task, &self.robot)
     }
 
-    fn before(&self) -> Texts {
+    fn texts_before(&self) -> TaskTexts {
         texts(&self.task_before, &self.robot_before)
     }
 }
 
 /// A form ends its lines as Windows does. An empty robot.toml is none.
-fn texts(task: &str, robot: &str) -> Texts {
+fn texts(task: &str, robot: &str) -> TaskTexts {
     let lines = |text: &str| text.replace("\r\n", "\n");
-    Texts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
+    TaskTexts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
 }
 
-async fn save(State(web): State<Shared>, name: Path<String>, Form(typed): Form<Typed>) -> Result<Redirect, Trouble> {
-    let line = found(&web, name).await?;
+async fn save(
+    State(web): State<SharedState>,
+    name: Path<String>,
+    Form(typed): Form<FilesForm>,
+) -> Result<Redirect, WebError> {
+    let line = task_line(&web, name).await?;
     let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
     let done = blocking(move || {
-        let refused = |sentence: String| Err(Trouble::Refused(sentence));
-        let now = taskdir::read_texts(&dir).map_err(|error| Trouble::Refused(error.to_string()))?;
-        if texts(&now.task, now.robot.as_deref().unwrap_or_default()) != typed.before() {
+        let refused = |sentence: String| Err(WebError::Refused(sentence));
+        let now = tasks::read_texts(&dir).map_err(|error| WebError::Refused(error.to_string()))?;
+        if texts(&now.task, now.robot.as_deref().unwrap_or_default()) != typed.texts_before() {
             return refused("the files were changed meanwhile, so nothing was saved; reload the page".to_owned());
         }
-        if let Err(problem) = taskdir::check_texts(&dir, &typed.texts(), &channels) {
-            return refused(format!("nothing was saved: {}", Shown::from(&problem)));
+        if let Err(problem) = tasks::check_texts(&dir, &typed.texts(), &channels) {
+            return refused(format!("nothing was saved: {}", ProblemView::from(&problem)));
         }
-        taskdir::write_texts(&dir, &typed.texts())
-            .map_err(|error| Trouble::Refused(format!("nothing was saved: {error}")))
+        tasks::write_texts(&dir, &typed.texts())
+            .map_err(|error| WebError::Refused(format!("nothing was saved: {error}")))
     });
     done.await??;
     tracing::info!(task = %line.task, "its files were edited at the dashboard");
-    web.door.hint().await;
+    web.daemon.hint_folders_changed().await;
     Ok(Redirect::to(&address(&line.task, "/files?saved=true")))
 }
 
 /// What is wrong, for the script that asks while somebody types.
 #[derive(Serialize)]
-struct Checked {
-    problem: Option<Shown>,
+struct CheckReply {
+    problem: Option<ProblemView>,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ProblemView {
     file: &'static str,
     line: Option<u32>,
     column: Option<u32>,
@@ -122,10 +127,10 @@ struct Shown {
     snippet: Option<Box<str>>,
 }
 
-impl From<&Problem> for Shown {
-    fn from(problem: &Problem) -> Shown {
+impl From<&Problem> for ProblemView {
+    fn from(problem: &Problem) -> ProblemView {
         let is_robot = problem.file.file_name().is_some_and(|name| name == ROBOT_FILE);
-        Shown {
+        ProblemView {
             file: if is_robot { ROBOT_FILE } else { TASK_FILE },
             line: problem.line,
             column: problem.column,
@@ -136,7 +141,7 @@ impl From<&Problem> for Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ProblemView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
         if let Some(line) = self.line {
@@ -148,26 +153,26 @@ impl fmt::Display for Shown {
 }
 
 async fn check(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     name: Path<String>,
-    Form(typed): Form<Typed>,
-) -> Result<Json<Checked>, Trouble> {
-    let line = found(&web, name).await?;
+    Form(typed): Form<FilesForm>,
+) -> Result<Json<CheckReply>, WebError> {
+    let line = task_line(&web, name).await?;
     let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
-    let problem = blocking(move || taskdir::check_texts(&dir, &typed.texts(), &channels).err()).await?;
-    Ok(Json(Checked { problem: problem.as_ref().map(Shown::from) }))
+    let problem = blocking(move || tasks::check_texts(&dir, &typed.texts(), &channels).err()).await?;
+    Ok(Json(CheckReply { problem: problem.as_ref().map(ProblemView::from) }))
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
-    threads::blocking(work).await.map_err(|_| Trouble::Internal)
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, WebError> {
+    threads::blocking(work).await.map_err(|_| WebError::Internal)
 }
 
-fn editor(visitor: &Visitor, line: &Line, texts: &Texts, problem: Option<&Problem>) -> Markup {
-    let shown = problem.map(Shown::from);
+fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: Option<&Problem>) -> Markup {
+    let shown = problem.map(ProblemView::from);
     let robot = texts.robot.as_deref().unwrap_or_default();
     html! {
         form #editor method="post" action=(address(&line.task, "/files")) data-reload data-check=(address(&line.task, "/files/check")) {
-            (layout::token(visitor))
+            (layout::csrf_field(visitor))
             @for (name, file, text) in [("task", TASK_FILE, texts.task.as_str()), ("robot", ROBOT_FILE, robot)] {
                 input type="hidden" name={ (name) "_before" } value=(text);
                 label for=(name) { (file) }
@@ -187,7 +192,7 @@ fn height(text: &str) -> usize {
     (text.lines().count() + 2).clamp(6, 30)
 }
 
-fn problem_text(problem: Option<&Shown>) -> Markup {
+fn problem_text(problem: Option<&ProblemView>) -> Markup {
     html! {
         @if let Some(problem) = problem {
             p.off { (problem) }

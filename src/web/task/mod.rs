@@ -1,13 +1,13 @@
 //! `/task/NAME`: one task, its facts above and one of its sides below.
 
+mod column_chart;
+mod change_marks;
+mod quarantine;
 mod rows;
 mod sheet;
-mod marks;
-mod aside;
 mod changes;
 mod duplicates;
 mod runs;
-mod numbers;
 mod run;
 mod account;
 mod source;
@@ -19,21 +19,21 @@ use axum::response::Html;
 use maud::{Markup, html};
 
 use crate::model::TaskName;
-use crate::show::Line;
+use crate::show::StatusLine;
 
-use super::gate::Visitor;
-use super::layout::{self, Here};
+use super::actions::task_name;
+use super::auth::SessionUser;
+use super::error::WebError;
+use super::layout::{self, NavItem};
 use super::route::Route;
-use super::trouble::Trouble;
-use super::verbs::task_name;
-use super::{Shared, parts};
+use super::{SharedState, components};
 
-pub use step::Walks;
+pub use step::StepSessions;
 
 pub fn routes() -> Vec<Route> {
     [
         rows::routes(),
-        aside::routes(),
+        quarantine::routes(),
         changes::routes(),
         duplicates::routes(),
         runs::routes(),
@@ -49,9 +49,9 @@ pub fn routes() -> Vec<Route> {
 
 /// The sides of a task: what they are called, and where they are below its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TaskTab {
     Rows,
-    Aside,
+    Quarantine,
     Changes,
     Duplicates,
     Runs,
@@ -59,18 +59,18 @@ pub enum Side {
     Step,
 }
 
-const SIDES: &[(Side, &str, &str)] = &[
-    (Side::Rows, "", "Rows"),
-    (Side::Aside, "/aside", "Kept aside"),
-    (Side::Changes, "/changes", "Changes"),
-    (Side::Duplicates, "/duplicates", "Duplicates"),
-    (Side::Runs, "/runs", "Runs"),
-    (Side::Files, "/files", "Files"),
-    (Side::Step, "/step", "Step through"),
+const TABS: &[(TaskTab, &str, &str)] = &[
+    (TaskTab::Rows, "", "Rows"),
+    (TaskTab::Quarantine, "/aside", "Kept aside"),
+    (TaskTab::Changes, "/changes", "Changes"),
+    (TaskTab::Duplicates, "/duplicates", "Duplicates"),
+    (TaskTab::Runs, "/runs", "Runs"),
+    (TaskTab::Files, "/files", "Files"),
+    (TaskTab::Step, "/step", "Step through"),
 ];
 
 /// The task that an address names, as it stands now.
-async fn found(web: &Shared, Path(name): Path<String>) -> Result<Line, Trouble> {
+async fn task_line(web: &SharedState, Path(name): Path<String>) -> Result<StatusLine, WebError> {
     web.overview.line(&task_name(&name)?).await
 }
 
@@ -79,32 +79,32 @@ fn address(task: &TaskName, path: &str) -> String {
 }
 
 /// A side of a task, with what stands above all of them.
-pub fn page(visitor: &Visitor, line: &Line, side: Side, body: Markup) -> Html<String> {
-    let path = SIDES.iter().find(|(it, ..)| *it == side).map_or("", |(_, path, _)| path);
+pub fn page(visitor: &SessionUser, line: &StatusLine, side: TaskTab, body: Markup) -> Html<String> {
+    let path = TABS.iter().find(|(it, ..)| *it == side).map_or("", |(_, path, _)| path);
     let body = html! {
         h1 { (line.task) @if let Some(title) = &line.title { " " span.title { (title) } } }
         div #facts data-live {
             (facts(line))
-            div.actions { (parts::verbs(visitor, line, &address(&line.task, path))) }
+            div.actions { (components::action_buttons(visitor, line, &address(&line.task, path))) }
             @if let Some(problem) = &line.problem { pre.exact.off tabindex="0" { (problem) } }
         }
         nav.sides aria-label="This task" {
-            @for (it, path, word) in SIDES {
+            @for (it, path, word) in TABS {
                 a href=(address(&line.task, path)) aria-current=[(*it == side).then_some("page")] { (word) }
             }
         }
         (body)
     };
-    layout::page(visitor, Here::Elsewhere, line.task.as_str(), body)
+    layout::page(visitor, NavItem::Other, line.task.as_str(), body)
 }
 
-fn facts(line: &Line) -> Markup {
+fn facts(line: &StatusLine) -> Markup {
     html! {
         dl.facts {
-            dt { "State" } dd { (parts::state(line)) }
+            dt { "State" } dd { (components::state(line)) }
             dt { "Published" } dd {
                 @match line.rows {
-                    Some(rows) => { (parts::number(rows)) " rows, last good " (parts::time(line.last_ok, "never")) },
+                    Some(rows) => { (components::number(rows)) " rows, last good " (components::time(line.last_ok, "never")) },
                     None => "nothing yet",
                 }
             }
@@ -113,7 +113,7 @@ fn facts(line: &Line) -> Markup {
                     a href=(address(&line.task, &format!("/run/{}", run.run))) {
                         (run.verdict.outcome.word()) " (" (run.verdict.outcome.cause()) ")"
                     }
-                    ", " (parts::time(Some(run.ended_at), ""))
+                    ", " (components::time(Some(run.ended_at), ""))
                     p { (run.verdict.sentence) }
                 }
             }
@@ -122,16 +122,16 @@ fn facts(line: &Line) -> Markup {
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
-            @if !line.advice.is_empty() { dt { "Do" } dd { (parts::advice(line)) } }
+            @if !line.advice.is_empty() { dt { "Do" } dd { (components::advice(line)) } }
         }
     }
 }
 
-fn next(line: &Line) -> Markup {
+fn next(line: &StatusLine) -> Markup {
     html! {
         @match line.hold {
             Some(hold) => (hold.sentence(&line.task)),
-            None => (parts::time(line.next, "none is planned")),
+            None => (components::time(line.next, "none is planned")),
         }
     }
 }

@@ -7,16 +7,17 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use crate::model::{ColumnType, TaskName};
-use crate::show::Line;
-use crate::store::{Browse, Rows};
+use crate::show::StatusLine;
+use crate::store::{BrowseQuery, Rows};
 
-use super::super::gate::Visitor;
+use super::super::SharedState;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::{Shared, parts};
-use super::marks::Marks;
+use super::change_marks::ChangeMarks;
 use super::sheet::{is_number, sheet};
-use super::{Side, address, found, numbers, page};
+use super::{TaskTab, address, column_chart, page, task_line};
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 /// Rows of one page.
 const ROWS: u64 = 50;
@@ -27,7 +28,7 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct RowsQuery {
     /// A text that stands in one of the cells.
     q: String,
     sort: String,
@@ -35,12 +36,12 @@ pub struct Wanted {
     page: u64,
 }
 
-impl Wanted {
-    fn browse(&self) -> Browse {
+impl RowsQuery {
+    fn browse(&self) -> BrowseQuery {
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        Browse {
-            has: some(&self.q),
-            by: some(&self.sort),
+        BrowseQuery {
+            contains: some(&self.q),
+            sort_by: some(&self.sort),
             descending: self.desc,
             limit: ROWS,
             offset: (self.page.max(1) - 1).saturating_mul(ROWS),
@@ -67,16 +68,16 @@ impl Wanted {
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     name: Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, name).await?;
+    Query(wanted): Query<RowsQuery>,
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, name).await?;
     let (task, browse) = (line.task.clone(), wanted.browse());
-    let read = web.reader.read(move |store| {
+    let read = web.store.read(move |store| {
         let Some(rows) = store.browse(&task, &browse)? else { return Ok(None) };
-        let marks = Marks::read(store, &task, &rows)?;
+        let marks = ChangeMarks::read(store, &task, &rows)?;
         Ok(Some((rows, marks)))
     });
     let read = read.await?;
@@ -91,10 +92,10 @@ async fn show(
         }
         div #undo data-live { @if read.is_some() && line.delta.is_some() { (roll_back(&visitor, &line)) } }
     };
-    Ok(page(&visitor, &line, Side::Rows, body))
+    Ok(page(&visitor, &line, TaskTab::Rows, body))
 }
 
-fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
+fn filter(task: &TaskName, wanted: &RowsQuery) -> Markup {
     html! {
         form.filter role="search" data-filter action=(address(task, "")) {
             label.sr for="q" { "Filter rows" }
@@ -106,10 +107,10 @@ fn filter(task: &TaskName, wanted: &Wanted) -> Markup {
     }
 }
 
-fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
+fn table(line: &StatusLine, rows: &Rows, marks: &ChangeMarks, wanted: &RowsQuery) -> Markup {
     let heading = |name: &str, kind: Option<ColumnType>| {
         let is_it = wanted.sort == name;
-        let by = Wanted { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
+        let by = RowsQuery { sort: name.to_owned(), desc: is_it && !wanted.desc, page: 1, ..wanted.clone() };
         let arrow = match (is_it, wanted.desc) {
             (false, _) => "",
             (true, false) => " ▲",
@@ -119,7 +120,7 @@ fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
             a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } }
             @match kind {
                 Some(kind) if is_number(Some(kind)) => {
-                    a.type href=(numbers::link(&line.task, name)) title={ "How " (name) " goes over time" } { (kind.word()) }
+                    a.type href=(column_chart::link(&line.task, name)) title={ "How " (name) " goes over time" } { (kind.word()) }
                 },
                 Some(kind) => span.type { (kind.word()) },
                 None => {},
@@ -127,25 +128,25 @@ fn table(line: &Line, rows: &Rows, marks: &Marks, wanted: &Wanted) -> Markup {
         }
     };
     let (here, pages) = (wanted.page.max(1), rows.total.div_ceil(ROWS));
-    let pager = parts::pager(here as usize, pages as usize, |page| {
-        Wanted { page: page as u64, ..wanted.clone() }.address(&line.task)
+    let pager = components::pager(here as usize, pages as usize, |page| {
+        RowsQuery { page: page as u64, ..wanted.clone() }.address(&line.task)
     });
     html! {
         p.faint {
-            (parts::number(rows.total)) @if wanted.q.is_empty() { " rows" } @else { " rows have it" }
-            ", seen last " (parts::time(Some(rows.last_seen), ""))
+            (components::number(rows.total)) @if wanted.q.is_empty() { " rows" } @else { " rows have it" }
+            ", seen last " (components::time(Some(rows.last_seen), ""))
         }
         @if rows.table.rows.is_empty() { p.empty { "No row is so." } }
         @else { (marks.line()) (sheet("Rows", rows, marks, (here - 1) * ROWS + 1, heading)) (pager) }
     }
 }
 
-fn roll_back(visitor: &Visitor, line: &Line) -> Markup {
+fn roll_back(visitor: &SessionUser, line: &StatusLine) -> Markup {
     html! {
         details.more {
             summary { "Are these rows wrong?" }
             p { "The rows that were published before them can be brought back, as with " code { "pieme rollback " (line.task) } "." }
-            (parts::verb(visitor, line, "rollback", "Bring the rows before back", &address(&line.task, "")))
+            (components::action_button(visitor, line, "rollback", "Bring the rows before back", &address(&line.task, "")))
         }
     }
 }

@@ -4,47 +4,48 @@ use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
 
-use crate::judge::Account;
+use crate::judge::VerdictExplanation;
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
 use crate::show::{trace, verdict};
 use crate::store::RunRow;
-use crate::taskdir;
+use crate::tasks;
 
-use super::super::gate::Visitor;
+use super::super::SharedState;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::{Shared, parts};
-use super::{Side, account, address, found, page};
+use super::{TaskTab, account, address, page, task_line};
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 pub fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}/run/{run}", show)]
 }
 
-struct Seen {
+struct RunView {
     run: RunRow,
     trace: Vec<TraceLine>,
     pages: Vec<PageMeta>,
     /// None while it goes, and where the folder cannot be read.
-    account: Option<Account>,
+    account: Option<VerdictExplanation>,
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     Path((name, run)): Path<(String, String)>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, Path(name)).await?;
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, Path(name)).await?;
     let task = line.task.clone();
-    let id: RunId = run.parse().map_err(|_| Trouble::NoRun(task.clone()))?;
-    let seen = web.reader.work(move |store, config| {
-        let run = store.run(id)?.filter(|run| run.start.task == task).ok_or(Trouble::NoRun(task.clone()))?;
-        let folder = taskdir::read(&config.tasks.join(task.as_str())).ok();
-        let account = match (folder, run.clone().past()) {
+    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
+    let seen = web.store.work(move |store, config| {
+        let run = store.run(id)?.filter(|run| run.start.task == task).ok_or(WebError::NoRun(task.clone()))?;
+        let folder = tasks::read(&config.tasks.join(task.as_str())).ok();
+        let account = match (folder, run.clone().into_past()) {
             (Some(folder), Some(past)) => Some(verdict::account(store, &folder, &past)?),
             _ => None,
         };
         let pages = store.pages(id)?.into_iter().map(|(meta, _)| meta).collect();
-        Ok(Seen { run, trace: store.traces(id)?, pages, account })
+        Ok(RunView { run, trace: store.trace_lines(id)?, pages, account })
     });
     let seen = seen.await?;
     let body = html! {
@@ -55,10 +56,10 @@ async fn show(
             (pages(&line.task, id, &seen.pages))
         }
     };
-    Ok(page(&visitor, &line, Side::Runs, body))
+    Ok(page(&visitor, &line, TaskTab::Runs, body))
 }
 
-fn head(seen: &Seen) -> Markup {
+fn head(seen: &RunView) -> Markup {
     let start = &seen.run.start;
     html! {
         h2 { "Run of " time datetime=(start.started_at.to_rfc3339()) data-style="whole" { (start.started_at.format("%Y-%m-%d %H:%M:%S UTC")) } }
@@ -68,16 +69,16 @@ fn head(seen: &Seen) -> Markup {
             @match &seen.run.end {
                 None => { dt { "Ended" } dd { "it is under way" } },
                 Some((ended, verdict)) => {
-                    dt { "Ended" } dd { (parts::time(Some(*ended), "")) }
+                    dt { "Ended" } dd { (components::time(Some(*ended), "")) }
                     dt { "Outcome" } dd { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" p { (verdict.sentence) } }
-                    dt { "Rows" } dd { (parts::number(verdict.rows)) " of " (parts::number(u64::from(verdict.pages))) " pages" }
+                    dt { "Rows" } dd { (components::number(verdict.rows)) " of " (components::number(u64::from(verdict.pages))) " pages" }
                 },
             }
         }
     }
 }
 
-fn steps(seen: &Seen) -> Markup {
+fn steps(seen: &RunView) -> Markup {
     let start = seen.run.start.started_at;
     html! {
         h2 { "Steps" }
@@ -108,7 +109,7 @@ fn pages(task: &TaskName, run: RunId, pages: &[PageMeta]) -> Markup {
                 tbody { @for (at, meta) in pages.iter().enumerate() { tr {
                     th scope="row" { a href=(address(task, &format!("/run/{run}/page/{}", at + 1))) { "Page " (at + 1) } }
                     td.number data-label="Answer" { (meta.status) }
-                    td.number data-label="Took" { (parts::number(meta.elapsed_ms)) " ms" }
+                    td.number data-label="Took" { (components::number(meta.elapsed_ms)) " ms" }
                     td.wide { (meta.url) @if let Some(name) = &meta.saved_as { ", saved as " (name) } }
                 } } }
             }

@@ -5,17 +5,18 @@ use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::model::{PastRun, SIMILARITY_LINE};
+use crate::model::{PastRun, SIMILARITY_THRESHOLD};
 use crate::show::times::short;
-use crate::show::verdict::LOOKED_THROUGH;
+use crate::show::verdict::MAX_PAST_RUNS;
 use crate::store::RunRow;
 
+use super::super::SharedState;
 use super::super::chart::Chart;
-use super::super::gate::Visitor;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::{Shared, parts};
-use super::{Side, address, found, numbers, page};
+use super::{TaskTab, address, column_chart, page, task_line};
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 /// Runs of one page.
 const RUNS: usize = 25;
@@ -28,46 +29,47 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Wanted {
+pub struct RunsQuery {
     page: usize,
     /// Whose values are drawn.
     column: Option<String>,
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     name: Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, name).await?;
-    let here = wanted.page.clamp(1, LOOKED_THROUGH as usize / RUNS);
+    Query(wanted): Query<RunsQuery>,
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, name).await?;
+    let here = wanted.page.clamp(1, MAX_PAST_RUNS as usize / RUNS);
     let task = line.task.clone();
     // One more than is shown says whether there is another page.
-    let most = u32::try_from(here * RUNS + 1).unwrap_or(LOOKED_THROUGH).max(CURVE);
-    let runs = web.reader.read(move |store| store.past_runs(&task, most)).await?;
-    let ended: Vec<PastRun> = runs.iter().take(CURVE as usize).cloned().filter_map(RunRow::past).collect();
+    let most = u32::try_from(here * RUNS + 1).unwrap_or(MAX_PAST_RUNS).max(CURVE);
+    let runs = web.store.read(move |store| store.past_runs(&task, most)).await?;
+    let ended: Vec<PastRun> = runs.iter().take(CURVE as usize).cloned().filter_map(RunRow::into_past).collect();
     let shown: Vec<&RunRow> = runs.iter().skip((here - 1) * RUNS).take(RUNS).collect();
     let body = html! {
         div #runs data-live {
             @if runs.is_empty() { p.empty { "It has not run yet." } } @else {
                 div.charts { (similarity(&runs)) (rows(&runs)) }
-                (numbers::show(&line.task, &ended, wanted.column.as_deref()))
+                (column_chart::show(&line.task, &ended, wanted.column.as_deref()))
                 h2 { "Runs" }
                 (table(&line.task, &shown))
-                (parts::pager(here, here + usize::from(runs.len() > here * RUNS), |page| {
+                (components::pager(here, here + usize::from(runs.len() > here * RUNS), |page| {
                     address(&line.task, &format!("/runs?page={page}"))
                 }))
             }
         }
     };
-    Ok(page(&visitor, &line, Side::Runs, body))
+    Ok(page(&visitor, &line, TaskTab::Runs, body))
 }
 
 fn similarity(runs: &[RunRow]) -> Markup {
     let value = |run: &RunRow| run.end.as_ref().and_then(|(_, verdict)| verdict.similarity);
     let points = points(runs, value);
-    Chart { what: "Similarity", points, band: Vec::new(), range: Some((0.0, 1.0)), line: Some(SIMILARITY_LINE) }.draw()
+    Chart { what: "Similarity", points, band: Vec::new(), range: Some((0.0, 1.0)), line: Some(SIMILARITY_THRESHOLD) }
+        .draw()
 }
 
 fn rows(runs: &[RunRow]) -> Markup {
@@ -75,9 +77,9 @@ fn rows(runs: &[RunRow]) -> Markup {
     Chart { what: "Rows", points: points(runs, value), band: Vec::new(), range: None, line: None }.draw()
 }
 
-type Points = Vec<(chrono::DateTime<chrono::Utc>, Option<f64>)>;
+type ChartPoints = Vec<(chrono::DateTime<chrono::Utc>, Option<f64>)>;
 
-fn points(runs: &[RunRow], value: impl Fn(&RunRow) -> Option<f64>) -> Points {
+fn points(runs: &[RunRow], value: impl Fn(&RunRow) -> Option<f64>) -> ChartPoints {
     runs.iter().take(CURVE as usize).rev().map(|run| (run.start.started_at, value(run))).collect()
 }
 
@@ -89,13 +91,13 @@ fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
             tbody #run-list data-keyed {
                 @for run in runs {
                     tr id={ "run-" (run.start.run) } {
-                        th scope="row" { a href=(address(task, &format!("/run/{}", run.start.run))) { (parts::time(Some(run.start.started_at), "")) } }
+                        th scope="row" { a href=(address(task, &format!("/run/{}", run.start.run))) { (components::time(Some(run.start.started_at), "")) } }
                         @match &run.end {
                             None => { td colspan="5" { "under way" } td {} },
                             Some((ended, verdict)) => {
                                 td data-label="Outcome" { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" }
-                                td.number data-label="Rows" { (parts::number(verdict.rows)) }
-                                td.number data-label="Sim" { (parts::similarity(verdict.similarity)) }
+                                td.number data-label="Rows" { (components::number(verdict.rows)) }
+                                td.number data-label="Sim" { (components::similarity(verdict.similarity)) }
                                 td data-label="Took" { (short(*ended - run.start.started_at)) }
                                 td data-label="Why" { (run.start.trigger.word()) }
                                 td.wide { (verdict.sentence) }

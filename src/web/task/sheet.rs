@@ -4,10 +4,12 @@ use maud::{Markup, html};
 
 use crate::model::{ColumnType, Facet};
 use crate::show::values;
-use crate::store::{Rows, What};
+use crate::store::{ChangeKind, Rows};
 
-use super::super::parts::{self, cut};
-use super::marks::{self, Marks};
+use super::change_marks;
+use super::change_marks::ChangeMarks;
+use crate::web::components;
+use crate::web::components::truncated;
 
 /// Longer texts are cut; the cell's title has more of them.
 const MOST_CHARS: usize = 200;
@@ -17,7 +19,7 @@ const MOST_TITLE_CHARS: usize = 2_000;
 pub fn sheet(
     label: &str,
     rows: &Rows,
-    marks: &Marks,
+    marks: &ChangeMarks,
     first: u64,
     heading: impl Fn(&str, Option<ColumnType>) -> Markup,
 ) -> Markup {
@@ -41,19 +43,19 @@ pub fn sheet(
     }
 }
 
-fn line(rows: &Rows, marks: &Marks, at: usize, number: u64, kinds: &[Option<ColumnType>]) -> Markup {
-    let (texts, key, values) = (&rows.table.rows[at].cells, rows.keys[at], values::shown(rows, at));
+fn line(rows: &Rows, marks: &ChangeMarks, at: usize, number: u64, kinds: &[Option<ColumnType>]) -> Markup {
+    let (texts, key, values) = (&rows.table.rows[at].cells, rows.keys[at], values::display_cells(rows, at));
     let change = marks.of(key, &rows.table.columns, texts);
-    let is_new = change.is_some_and(|it| it.what == What::Added);
+    let is_new = change.is_some_and(|it| it.what == ChangeKind::Added);
     let cells = texts.iter().zip(&rows.table.columns).zip(kinds.iter().zip(&values));
     html! {
         tr {
             td.number.faint.changed[is_new] { (marks.number(key, number, is_new)) }
             @for ((text, column), (kind, value)) in cells {
-                @let (text, before) = (text.as_deref(), marks::before(change, column));
+                @let (text, before) = (text.as_deref(), change_marks::before(change, column));
                 td.number[is_number(*kind)].changed[before.is_some()] title=[title(text, *kind, value, before)] {
-                    (parts::text(text.unwrap_or_default(), MOST_CHARS))
-                    @if let Some(before) = before { (marks::was(before)) }
+                    (components::text(text.unwrap_or_default(), MOST_CHARS))
+                    @if let Some(before) = before { (change_marks::previous_value(before)) }
                 }
             }
         }
@@ -63,11 +65,11 @@ fn line(rows: &Rows, marks: &Marks, at: usize, number: u64, kinds: &[Option<Colu
 /// What a text means, where it means something, or else the rest of a long one; and what it was.
 fn title(text: Option<&str>, kind: Option<ColumnType>, value: &str, before: Option<&str>) -> Option<String> {
     let means = match (text, kind) {
-        (Some(_), Some(kind)) => Some(format!("{}: {}", kind.word(), cut(value, MOST_TITLE_CHARS))),
-        (Some(text), None) if text.chars().count() > MOST_CHARS => Some(cut(text, MOST_TITLE_CHARS)),
+        (Some(_), Some(kind)) => Some(format!("{}: {}", kind.word(), truncated(value, MOST_TITLE_CHARS))),
+        (Some(text), None) if text.chars().count() > MOST_CHARS => Some(truncated(text, MOST_TITLE_CHARS)),
         _ => None,
     };
-    let was = before.map(|it| format!("before: {}", marks::said(it, MOST_TITLE_CHARS)));
+    let was = before.map(|it| format!("before: {}", change_marks::text_or_nothing(it, MOST_TITLE_CHARS)));
     let all: Vec<String> = means.into_iter().chain(was).collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }

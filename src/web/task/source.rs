@@ -8,16 +8,16 @@ use maud::html;
 
 use crate::model::{PageMeta, RunId, TaskName};
 
-use super::super::Shared;
-use super::super::gate::Visitor;
-use super::super::parts;
+use super::super::SharedState;
 use super::super::route::Route;
-use super::super::trouble::Trouble;
-use super::super::verbs::task_name;
-use super::{Side, address, found, page};
+use super::{TaskTab, address, page, task_line};
+use crate::web::actions::task_name;
+use crate::web::auth::SessionUser;
+use crate::web::components;
+use crate::web::error::WebError;
 
 /// Nothing of it runs, loads or links, even when it is opened by itself; only our own pages may frame it.
-const POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -27,62 +27,62 @@ pub fn routes() -> Vec<Route> {
 }
 
 async fn show(
-    State(web): State<Shared>,
-    visitor: Visitor,
+    State(web): State<SharedState>,
+    visitor: SessionUser,
     Path((name, run, number)): Path<(String, String, usize)>,
-) -> Result<Html<String>, Trouble> {
-    let line = found(&web, Path(name)).await?;
-    let (id, meta, _) = kept(&web, &line.task, &run, number).await?;
+) -> Result<Html<String>, WebError> {
+    let line = task_line(&web, Path(name)).await?;
+    let (id, meta, _) = stored_page(&web, &line.task, &run, number).await?;
     let source = address(&line.task, &format!("/run/{id}/page/{number}/source"));
     let body = html! {
         h2 { "Page " (number) " of " a href=(address(&line.task, &format!("/run/{id}"))) { "this run" } }
         dl.facts {
             dt { "Address" } dd { (meta.url) }
-            dt { "Answer" } dd { (meta.status) ", " (parts::number(meta.elapsed_ms)) " ms, " (parts::time(Some(meta.fetched_at), "")) }
+            dt { "Answer" } dd { (meta.status) ", " (components::number(meta.elapsed_ms)) " ms, " (components::time(Some(meta.fetched_at), "")) }
             @for (name, value) in &meta.headers { dt { (name) } dd { (value) } }
         }
         h3 { "Source" }
         iframe.source sandbox="" src=(source) title="The page's source" {}
         p.faint { "To keep it: " code { "pieme log " (line.task) " --run " (id) " --page " (number) " -o page.html" } }
     };
-    Ok(page(&visitor, &line, Side::Runs, body))
+    Ok(page(&visitor, &line, TaskTab::Runs, body))
 }
 
 async fn source(
-    State(web): State<Shared>,
+    State(web): State<SharedState>,
     headers: HeaderMap,
     Path((name, run, number)): Path<(String, String, usize)>,
-) -> Result<Response, Trouble> {
-    let (_, meta, packed) = kept(&web, &task_name(&name)?, &run, number).await?;
+) -> Result<Response, WebError> {
+    let (_, meta, packed) = stored_page(&web, &task_name(&name)?, &run, number).await?;
     as_text(&headers, packed, charset(&meta))
 }
 
 /// A compressed page of a stranger, for a frame that shows it as plain text.
-pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, Trouble> {
+pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, WebError> {
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !takes.split(',').any(|it| it.trim().split(';').next() == Some("zstd")) {
-        return Err(Trouble::Refused("this browser cannot unpack kept pages (zstd); pieme log shows them".to_owned()));
+        return Err(WebError::Refused("this browser cannot unpack kept pages (zstd); pieme log shows them".to_owned()));
     }
     let kind = format!("text/plain; charset={charset}");
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
     let headers = [
         (header::CONTENT_TYPE, kind),
         (header::CONTENT_ENCODING, HeaderValue::from_static("zstd")),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY)),
     ];
     Ok((headers, packed).into_response())
 }
 
-type Kept = (RunId, PageMeta, Vec<u8>);
+type StoredPage = (RunId, PageMeta, Vec<u8>);
 
-async fn kept(web: &Shared, task: &TaskName, run: &str, number: usize) -> Result<Kept, Trouble> {
+async fn stored_page(web: &SharedState, task: &TaskName, run: &str, number: usize) -> Result<StoredPage, WebError> {
     let task = task.clone();
-    let id: RunId = run.parse().map_err(|_| Trouble::NoRun(task.clone()))?;
-    let work = web.reader.work(move |store, _| {
-        store.run(id)?.filter(|run| run.start.task == task).ok_or(Trouble::NoRun(task.clone()))?;
+    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
+    let work = web.store.work(move |store, _| {
+        store.run(id)?.filter(|run| run.start.task == task).ok_or(WebError::NoRun(task.clone()))?;
         let page =
             number.checked_sub(1).and_then(|at| store.pages(id).map(|pages| pages.into_iter().nth(at)).transpose());
-        let (meta, packed) = page.transpose()?.ok_or(Trouble::NoPage)?;
+        let (meta, packed) = page.transpose()?.ok_or(WebError::NoPage)?;
         Ok((id, meta, packed))
     });
     work.await

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
-use pieme::daemon::folders::Folders;
+use pieme::daemon::folder_sync::FolderSync;
 use pieme::store::Store;
 
 use crate::postgres::{self, Schema};
@@ -13,7 +13,7 @@ use crate::postgres::{self, Schema};
 struct Side {
     folder: tempfile::TempDir,
     store: Store,
-    folders: Folders,
+    folders: FolderSync,
 }
 
 impl Side {
@@ -25,8 +25,8 @@ impl Side {
         Side { folder, store, folders }
     }
 
-    fn open(folder: &Path) -> Folders {
-        Folders::open(&folder.join("tasks"), &folder.join("folders.json"))
+    fn open(folder: &Path) -> FolderSync {
+        FolderSync::open(&folder.join("tasks"), &folder.join("folders.json"))
     }
 
     /// All but what is on the disk is forgotten.

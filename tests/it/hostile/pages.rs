@@ -166,7 +166,7 @@ fn json_list(size: usize, item: impl Fn(usize) -> String) -> Vec<u8> {
     format!("[{}0]", text(size, |i| item(i) + ",")).into_bytes()
 }
 
-/// safety.md 27: half of the page opens, half of it closes in the wrong order.
+/// docs/design/safety.md 6.27: half of the page opens, half of it closes in the wrong order.
 fn misnested(size: usize) -> Vec<u8> {
     let open = text(size / 2, |i| format!("<b i={i}><i i={i}>"));
     format!("{open}{}", "<p>x</b>".repeat(size / 16)).into_bytes()

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pieme::model::{
-    Failure, Outcome, PageMeta, Publication, Quarantine, Row, RunId, Span, TaskName, TraceLine, Verdict,
+    Failure, Outcome, PageMeta, Publication, Quarantine, Row, RunId, TaskName, TimeSpan, TraceLine, Verdict,
 };
-use pieme::store::{Keep, RunStart, Store, Trigger};
+use pieme::store::{RetentionLimits, RunStart, Store, Trigger};
 
 use super::{Kind, Place, begun, kill_within, timed, told};
 use crate::promises::{Dice, role, times};
@@ -15,14 +15,14 @@ const ROWS: usize = 5_100;
 const RUNS: usize = 12;
 
 /// What may stay; everything else goes.
-const KEEP: Keep = Keep {
-    pages_a_run: 20,
+const KEEP: RetentionLimits = RetentionLimits {
+    pages_per_run: 20,
     bad_runs: 1,
     runs: 4,
-    runs_for: Span::seconds(365 * 86_400),
+    max_run_age: TimeSpan::seconds(365 * 86_400),
     traces: 2,
     quarantined: 1,
-    removed_for: Span::seconds(86_400),
+    max_removed_age: TimeSpan::seconds(86_400),
     history_records: 7_000,
 };
 
@@ -66,9 +66,9 @@ fn check(test: &str, kind: Kind) {
 }
 
 fn collect(store: &mut Store) {
-    store.set_keep(KEEP);
+    store.set_retention(KEEP);
     for task in store.task_names().expect("tasks") {
-        while !store.collect(&task, Utc::now()).expect("a step").is_nothing() {}
+        while !store.collect_garbage(&task, Utc::now()).expect("a step").is_zero() {}
     }
 }
 
@@ -103,23 +103,23 @@ impl Scene {
     fn inspect(&self, finished: bool) -> bool {
         let mut store = Store::open(self.place.address()).expect("a sound store");
         store.quick_check().expect("a sound store");
-        store.set_keep(KEEP);
+        store.set_retention(KEEP);
         let shown = store.published(&task(), u64::MAX, 0).expect("rows").expect("published");
         assert_eq!(shown.table.rows, rows(ROWS, &format!("{} 6", self.round)), "the published rows");
         assert_eq!(Some(shown.run), self.last);
         for run in store.past_runs(&task(), 1_000).expect("runs") {
             let id = run.start.run;
             assert!(run.end.is_some(), "{id} has ended");
-            let (lines, pages) = (store.traces(id).expect("traces").len(), store.pages(id).expect("pages").len());
+            let (lines, pages) = (store.trace_lines(id).expect("traces").len(), store.pages(id).expect("pages").len());
             assert!([0, 2].contains(&lines) && [0, 1].contains(&pages), "{id}: {lines} lines and {pages} pages");
             let aside = store.quarantined_rows(id, u64::MAX, 0).expect("rows").map(|it| it.table.rows.len() as u64);
             assert!(aside.is_none_or(|rows| rows == 3), "{id}: {aside:?} of its rows are kept aside");
         }
         for change in store.changes(&task(), None, 1_000).expect("changes") {
             let listed = store.records_of(change.id, 0, u32::MAX).expect("records").len() as u64;
-            assert_eq!(Some(listed), change.counts.map(|it| it.all()), "change {}", change.id);
+            assert_eq!(Some(listed), change.counts.map(|it| it.total()), "change {}", change.id);
         }
-        let is_done = store.would_collect(&task(), Utc::now()).expect("said").is_nothing();
+        let is_done = store.count_garbage(&task(), Utc::now()).expect("said").is_zero();
         assert!(is_done || !finished, "something is left");
         if is_done {
             self.kept(&store);
@@ -132,10 +132,10 @@ impl Scene {
         let runs = store.past_runs(&task(), 1_000).expect("runs");
         // The newest four, and those whose rows are there: published, before, and kept aside.
         assert!((4..=7).contains(&runs.len()), "{} runs", runs.len());
-        let traced = runs.iter().filter(|run| !store.traces(run.start.run).expect("traces").is_empty()).count();
+        let traced = runs.iter().filter(|run| !store.trace_lines(run.start.run).expect("traces").is_empty()).count();
         assert_eq!(traced, 2);
         assert_eq!(store.changes(&task(), None, 1_000).expect("changes").len(), 1, "the newest change has room");
-        let aside = store.aside(&task()).expect("said").expect("rows kept aside");
+        let aside = store.quarantined_run(&task()).expect("said").expect("rows kept aside");
         assert!(store.quarantined_rows(aside, 10, 0).expect("rows").is_some_and(|rows| rows.total == 3));
     }
 }
@@ -153,11 +153,11 @@ fn run(store: &mut Store, outcome: Outcome, rows: &[Row], started_at: DateTime<U
     let start = RunStart { run, task: task(), slot: None, trigger: Trigger::Schedule, started_at, pid: None };
     store.begin_run(&start).expect("a run");
     let line = TraceLine { at: started_at, step: 1, verb: "get".to_owned(), text: "x".repeat(200) };
-    store.trace(run, &[line.clone(), line]).expect("traced");
+    store.append_trace(run, &[line.clone(), line]).expect("traced");
     let url = "https://example.org/".parse().expect("a URL");
     let meta =
         PageMeta { url, status: 200, headers: Vec::new(), fetched_at: started_at, elapsed_ms: 1, saved_as: None };
-    store.keep_page(run, 0, &meta, &[7; 20_000]).expect("kept");
+    store.store_page(run, 0, &meta, &[7; 20_000]).expect("kept");
     let (columns, key) = (["name", "price"].map(str::to_owned), ["name".to_owned()]);
     store.stage_rows(run, &task(), &columns, &key, rows, started_at).expect("rows");
     let verdict = Verdict { outcome, rows: rows.len() as u64, ..Verdict::failed(Failure::Http, "as the test says") };

@@ -74,7 +74,7 @@ fn look(target: &Place, before: &[String]) -> Option<()> {
             assert_same(&found, before, "the copy");
             Some(())
         }
-        Err(StoreError::Missing(_) | StoreError::HalfCopied(_)) => None,
+        Err(StoreError::Missing(_) | StoreError::IncompleteCopy(_)) => None,
         Err(error) => panic!("{error}"),
     }
 }

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use chrono::Utc;
-use pieme::model::{Counts, RunId, TaskName};
+use pieme::model::{ChangeCounts, RunId, TaskName};
 use pieme::store::Store;
 
 use super::{Kind, Place, begun, kill_within, told};
@@ -51,7 +51,7 @@ fn check(name: &str, kind: Kind) {
 fn publish_on_and_on() {
     let (folder, address) = told();
     let mut store = Store::open(address).expect("a sound store");
-    store.interrupted(Utc::now()).expect("what was cut short is recorded");
+    store.end_interrupted_runs(Utc::now()).expect("what was cut short is recorded");
     let mut acks = OpenOptions::new().create(true).append(true).open(folder.join("acks")).expect("a file for the acks");
     begun(&folder);
     loop {
@@ -87,7 +87,7 @@ fn inspect(place: &Place, acks: &[Ack], before: usize) {
     }
     drop(reader);
     let mut store = Store::open(place.address()).expect("a sound store");
-    store.interrupted(Utc::now()).expect("what was cut short is finished");
+    store.end_interrupted_runs(Utc::now()).expect("what was cut short is finished");
     store.quick_check().expect("a sound store");
     for run in acks[before..].iter().filter_map(|ack| ack.run) {
         let end = store.run(run).expect("runs").and_then(|row| row.end);
@@ -104,8 +104,8 @@ fn changes_are_whole(store: &Store, task: &str) {
     for (change, number) in changes.iter().zip((0..=newest).rev()) {
         let (before, after) = (writer::rows(task, number - 1), writer::rows(task, number));
         let (added, removed) = (after.saturating_sub(before), before.saturating_sub(after));
-        let counts = Counts { added, changed: before.min(after), removed };
+        let counts = ChangeCounts { added, changed: before.min(after), removed };
         let listed = store.records_of(change.id, 0, u32::MAX).expect("records").len() as u64;
-        assert_eq!((change.counts, listed), (Some(counts), counts.all()), "change {number} of {task}");
+        assert_eq!((change.counts, listed), (Some(counts), counts.total()), "change {number} of {task}");
     }
 }

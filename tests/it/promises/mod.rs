@@ -1,4 +1,4 @@
-//! The promises of safety.md section 2, each checked on the product and on a control: a broken variant on which the same
+//! The promises of docs/design/safety.md 2, each checked on pieme and on a control: a broken variant on which the same
 //! check must report violations.
 //!
 //! Plain `cargo nextest run` checks the short form, `PIEME_LONG=1` the counts of the table; `tests/promises.sh` runs the

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use pieme::model::{Counts, TaskName};
+use pieme::model::{ChangeCounts, TaskName};
 use pieme::store::Store;
 use rusqlite::{Connection, OpenFlags};
 
@@ -102,7 +102,7 @@ fn kill_one(folder: &Path, role: &str, dice: &mut Dice, counted: &mut Counted) {
 /// of a generation says how many rows there are.
 fn forgotten_changes(folder: &Path) -> usize {
     let mut store = Store::open(&database(folder)).expect("a sound database");
-    store.interrupted(Utc::now()).expect("what was cut short is finished");
+    store.end_interrupted_runs(Utc::now()).expect("what was cut short is finished");
     let connection = Connection::open(database(folder)).expect("a reader");
     let mut forgotten = 0;
     for task in TASKS {
@@ -112,9 +112,9 @@ fn forgotten_changes(folder: &Path) -> usize {
         for (change, number) in changes.iter().zip((0..=newest).rev()) {
             let (before, after) = (writer::rows(task, number - 1), writer::rows(task, number));
             let (added, removed) = (after.saturating_sub(before), before.saturating_sub(after));
-            let counts = Counts { added, changed: before.min(after), removed };
+            let counts = ChangeCounts { added, changed: before.min(after), removed };
             let listed = store.records_of(change.id, 0, u32::MAX).expect("records").len() as u64;
-            forgotten += usize::from(change.counts != Some(counts) || listed != counts.all());
+            forgotten += usize::from(change.counts != Some(counts) || listed != counts.total());
         }
     }
     forgotten

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
-use pieme::due::{self, Slot};
+use pieme::due::{self, ScheduleSlot};
 use pieme::model::task::Schedule;
-use pieme::model::{Span, TaskName};
+use pieme::model::{TaskName, TimeSpan};
 
 use super::slots::lay_out;
 use super::{report, times};
@@ -47,7 +47,7 @@ fn promise_11_a_clock_that_is_set_does_no_harm() {
 /// What is planned right after each jump, at many moments of the period. The control goes on with the plan of before.
 fn on_paper() -> (usize, usize, usize) {
     let name = TaskName::new(TASK).expect("a name");
-    let hourly = Schedule { every: Some(Span::seconds(3_600)), ..Schedule::default() };
+    let hourly = Schedule { every: Some(TimeSpan::seconds(3_600)), ..Schedule::default() };
     let daily = Schedule { cron: Some("30 1 * * *".to_owned()), ..Schedule::default() };
     let (mut tries, mut silent, mut control) = (0, 0, 0);
     for (schedule, period) in [(&hourly, TimeDelta::hours(1)), (&daily, TimeDelta::days(1))] {
@@ -57,7 +57,7 @@ fn on_paper() -> (usize, usize, usize) {
             for (_, seconds) in JUMPS {
                 let now = before + TimeDelta::seconds(seconds);
                 let missed = due::missed(schedule, planned, now, &name).expect("a plan");
-                let is_late = |next: Slot| next.0 - now > period + TimeDelta::seconds(60);
+                let is_late = |next: ScheduleSlot| next.0 - now > period + TimeDelta::seconds(60);
                 tries += 1;
                 silent += usize::from(is_late(missed.next.slot) || missed.next.slot.0 <= now);
                 control += usize::from(is_late(planned));

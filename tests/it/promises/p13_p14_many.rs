@@ -14,7 +14,7 @@ const TEMPLATE: &str = include_str!("../../../tasks/practice-shop/template.json"
 /// Clock ticks a second, as /proc counts them on every Linux.
 const TICKS: f64 = 100.0;
 
-/// What SPEC section 12 asks for.
+/// The limits of docs/design/safety.md 2.13 and 2.14.
 struct Limits {
     start: Duration,
     rss_mb: u64,

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pieme::daemon::crashes::left_alone_until;
+use pieme::daemon::schedule::crash_backoff::backoff_until;
 use pieme::due;
 use pieme::model::task::Schedule;
-use pieme::model::{Failure, RunId, Span, TaskName, Verdict};
+use pieme::model::{Failure, RunId, TaskName, TimeSpan, Verdict};
 use pieme::store::{RunRow, RunStart, Store, Trigger};
 
 use super::{report, times};
@@ -25,7 +25,7 @@ fn promise_19_a_task_that_crashes_again_and_again_is_put_off_and_flagged() {
         violations += crash_once_more(before);
         crashes += before + 1;
     }
-    let (tries, too_many) = a_day(|runs, schedule| left_alone_until(runs, schedule, None));
+    let (tries, too_many) = a_day(|runs, schedule| backoff_until(runs, schedule, None));
     let (_, control) = a_day(|_, _| None);
     let counted = format!(
         "{crashes} crashes in rows of 3 and more: not put off, not flagged, forgotten over kill -9, in the way of others; \
@@ -107,7 +107,7 @@ fn remember_crashes(stage: &Stage, count: usize) {
 fn a_day(until: impl Fn(&[RunRow], &Schedule) -> Option<DateTime<Utc>>) -> (usize, usize) {
     // Three in a row, then 13 doublings up to a day.
     const ENOUGH: usize = 16;
-    let schedule = Schedule { every: Some(Span::seconds(10)), ..Schedule::default() };
+    let schedule = Schedule { every: Some(TimeSpan::seconds(10)), ..Schedule::default() };
     let start = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
     let mut runs: Vec<RunRow> = Vec::new();
     let (mut now, mut tries) = (start, 0);

@@ -4,9 +4,9 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use chrono::Utc;
-use pieme::daemon::control::{Request, ask_blocking};
+use pieme::daemon::control::{ControlRequest, call_blocking};
 use pieme::model::TaskName;
-use pieme::store::Resort;
+use pieme::store::ReviewAction;
 use pieme::web::routes;
 use reqwest::Client;
 use tokio::runtime::Runtime;
@@ -150,18 +150,18 @@ fn make_all_requests(stage: &Stage) {
     let (socket, idle) = (stage.path("state/control.sock"), TaskName::new(IDLE).expect("a name"));
     let nobody = TaskName::new("nobody").expect("a name");
     let requests = [
-        Request::Progress,
-        Request::Tasks { undelivered_since: Utc::now() },
-        Request::Pause { task: idle.clone() },
-        Request::Resume { task: idle.clone() },
-        Request::Resort { task: idle, what: Resort::Drop },
-        Request::Collect { dry_run: true },
-        Request::Run { task: nobody },
+        ControlRequest::Progress,
+        ControlRequest::Tasks { undelivered_since: Utc::now() },
+        ControlRequest::Pause { task: idle.clone() },
+        ControlRequest::Resume { task: idle.clone() },
+        ControlRequest::Resort { task: idle, what: ReviewAction::Drop },
+        ControlRequest::Collect { dry_run: true },
+        ControlRequest::Run { task: nobody },
     ];
     assert_eq!(requests.len() + 1, REQUESTS);
     for request in requests {
         let mut answers = 0;
-        ask_blocking(&socket, &request, PATIENCE, |_| answers += 1).expect("the daemon answers, and hangs up");
+        call_blocking(&socket, &request, PATIENCE, |_| answers += 1).expect("the daemon answers, and hangs up");
         assert!(answers > 0, "{request:?}");
     }
     // Somebody who connects and leaves.

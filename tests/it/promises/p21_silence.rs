@@ -2,7 +2,7 @@
 //! is no change of layout.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pieme::judge::{self, Standing};
+use pieme::judge::{self, TaskSnapshot};
 use pieme::model::{Outcome, PastRun, Publication, RunId, State, Verdict};
 
 use super::{report, times};
@@ -28,14 +28,14 @@ fn silent_tasks() -> (usize, usize, usize) {
     for period in [10, 60, 600, 3_600, 86_400, 7 * 86_400].map(TimeDelta::seconds) {
         for later in 0..50 {
             let started_at = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-            let standing = |next_due: Option<DateTime<Utc>>| Standing {
+            let standing = |next_due: Option<DateTime<Utc>>| TaskSnapshot {
                 last_run: Some(good_run(started_at)),
                 published_before: true,
                 next_due,
-                ..Standing::default()
+                ..TaskSnapshot::default()
             };
             let now = started_at + period * 2 + period * later / 10 + TimeDelta::seconds(1);
-            let is_fine = |standing: &Standing| [State::Ok, State::Changed].contains(&judge::state(standing, now));
+            let is_fine = |standing: &TaskSnapshot| [State::Ok, State::Changed].contains(&judge::state(standing, now));
             looks += 1;
             violations += usize::from(is_fine(&standing(Some(started_at + period))));
             control += usize::from(is_fine(&standing(None)));
@@ -46,7 +46,7 @@ fn silent_tasks() -> (usize, usize, usize) {
 
 fn good_run(started_at: DateTime<Utc>) -> PastRun {
     let outcome = Outcome::Published(Publication::Unchanged);
-    let verdict = Verdict { outcome, ..Verdict::cut_short() };
+    let verdict = Verdict { outcome, ..Verdict::interrupted() };
     PastRun { run: RunId::new(), started_at, ended_at: started_at + TimeDelta::seconds(1), verdict }
 }
 

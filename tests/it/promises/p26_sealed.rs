@@ -17,8 +17,8 @@ use nix::sys::ptrace;
 use nix::sys::signal::kill;
 use nix::unistd::{Pid, geteuid};
 use pieme::model::{RunId, Script, Task};
-use pieme::seal;
-use pieme::wire::{Assignment, Outlet, Secrets};
+use pieme::protocol::{Job, ParentSocket, Secrets};
+use pieme::sandbox;
 
 use super::{again, report, role};
 
@@ -139,8 +139,8 @@ fn probe(sealed: bool) {
     let name = SocketAddr::from_abstract_name(read("abstract")).expect("a name");
     let victim = Pid::from_raw(victim);
     if sealed {
-        seal::early();
-        seal::late(&assignment().task, std::os::unix::process::parent_id()).expect("this machine can seal");
+        sandbox::harden_process();
+        sandbox::apply(&assignment().task, std::os::unix::process::parent_id()).expect("this machine can seal");
     }
     let at = |name: &str| place.join(name);
     let probes: Vec<Probe<'_>> = vec![
@@ -186,8 +186,8 @@ fn write_much(file: &Path) -> bool {
     (0..100).all(|_| file.write_all(&[0; 1 << 20]).is_ok())
 }
 
-fn assignment() -> Assignment {
-    Assignment {
+fn assignment() -> Job {
+    Job {
         run: RunId::new(),
         name: pieme::model::TaskName::new("probe").expect("a name"),
         task: toml::from_str::<Task>("url = 'https://shop.test/'").expect("a task"),
@@ -205,7 +205,7 @@ fn assignment() -> Assignment {
         past: Vec::new(),
         parent_pid: std::process::id(),
         stepwise: false,
-        still: None,
+        page_job: None,
     }
 }
 
@@ -215,7 +215,7 @@ fn promise_26_without_the_seal_no_run_starts() {
     const NAME: &str = "promises::p26_sealed::promise_26_without_the_seal_no_run_starts";
     if role().is_some() {
         without_landlock();
-        let (mut outlet, theirs) = Outlet::pair().expect("a pair of sockets");
+        let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
         let mut child = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
             .arg("run-child")
             .stdin(Stdio::from(theirs))

@@ -83,7 +83,7 @@ pub fn main(role: &str) {
     let count: u64 = std::env::var(COUNT).ok().and_then(|it| it.parse().ok()).expect("the test says how many");
     let mut acks = OpenOptions::new().create(true).append(true).open(folder.join("acks")).expect("a file for the acks");
     let mut store = Store::open(&database(&folder)).expect("a sound database");
-    store.interrupted(Utc::now()).expect("what was cut short is recorded");
+    store.end_interrupted_runs(Utc::now()).expect("what was cut short is recorded");
     let mut control = (role != "product").then(|| control(&folder, role));
     let looker = Connection::open(database(&folder)).expect("a reader");
     for _ in 0..count {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use pieme::store::{Query, Store, Wanted};
+use pieme::store::{Query, SearchRequest, Store};
 
 use crate::kept::{Found, Kept, name};
 use crate::promises::{Dice, again, role, times};
@@ -39,13 +39,13 @@ fn kill_9_between_and_within_steps_leaves_an_index_that_ends_up_right() {
             child.kill().expect("it can be killed");
             child.wait().expect("it is gone");
         }
-        cut_short += usize::from(!kept.store.unindexed().expect("tasks").is_empty());
-        while !kept.store.index(&name("t")).expect("a step").is_done {}
+        cut_short += usize::from(!kept.store.unindexed_tasks().expect("tasks").is_empty());
+        while !kept.store.index_next_part(&name("t")).expect("a step").is_done {}
         // By who comes new: FTS5 checks an open connection by what that one remembers of the index, which others have changed.
         Store::open_reader(&kept.path("state/pieme.db")).and_then(|it| it.quick_check()).expect("a sound database");
         let total = |typed: &str| {
             let query = Query::parse(typed, None).expect("a word");
-            let wanted = Wanted { query, tasks: Vec::new(), limit: 3, offset: 0 };
+            let wanted = SearchRequest { query, tasks: Vec::new(), limit: 3, offset: 0 };
             kept.store.search(&wanted).expect("an answer").total
         };
         assert_eq!(total("some"), ROWS as u64, "generation {generation}");
@@ -72,5 +72,5 @@ fn start(database: &Path) -> Child {
 fn index(database: &Path) {
     let mut store = Store::open(database).expect("the database");
     std::fs::write(database.with_extension("begun"), "").expect("a file");
-    while !store.index(&name("t")).expect("a step").is_done {}
+    while !store.index_next_part(&name("t")).expect("a step").is_done {}
 }

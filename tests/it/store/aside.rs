@@ -1,7 +1,7 @@
 //! Rows that are not published: a person accepts them, drops them, or goes back to those before.
 
 use super::*;
-use pieme::store::Resort;
+use pieme::store::ReviewAction;
 
 on_both! {
     the_newest_rows_that_were_kept_aside_are_accepted
@@ -20,14 +20,14 @@ impl Scene {
         let cells = |n: u64| Row { cells: vec![Some(format!("{n} of {rows}"))], page: 0 };
         let staged: Vec<Row> = (0..rows).map(cells).collect();
         self.store.stage_rows(run, &task, &["name".to_owned()], &[], &staged, now).expect("rows");
-        let figures = Figures { mended: true, ..Figures::default() };
-        self.store.end_run(run, &Verdict { figures, ..verdict(outcome, rows) }, now).expect("an end");
+        let figures = RunStatistics { repaired: true, ..RunStatistics::default() };
+        self.store.end_run(run, &Verdict { statistics: figures, ..verdict(outcome, rows) }, now).expect("an end");
         run
     }
 
-    fn resort(&mut self, what: Resort) -> Option<Verdict> {
+    fn resort(&mut self, what: ReviewAction) -> Option<Verdict> {
         let (task, now) = (self.task.clone(), self.now());
-        self.store.resort(&task, what, &[], now).expect("an answer")
+        self.store.apply_review(&task, what, &[], now).expect("an answer")
     }
 
     fn published(&self) -> u64 {
@@ -40,10 +40,10 @@ fn the_newest_rows_that_were_kept_aside_are_accepted(kind: Kind) {
     scene.mended(CHANGED, 9);
     scene.mended(LAYOUT, 4);
     let newest = scene.mended(LAYOUT, MANY);
-    assert_eq!(scene.store.aside(&scene.task).expect("a store"), Some(newest));
-    let verdict = scene.resort(Resort::Accept).expect("a run");
+    assert_eq!(scene.store.quarantined_run(&scene.task).expect("a store"), Some(newest));
+    let verdict = scene.resort(ReviewAction::Accept).expect("a run");
     assert_eq!((verdict.outcome, verdict.rows, scene.published()), (CHANGED, MANY, MANY));
-    assert!(verdict.figures.accepted && !verdict.figures.mended, "a person has said so now");
+    assert!(verdict.statistics.accepted && !verdict.statistics.repaired, "a person has said so now");
     assert_eq!(verdict.similarity, Some(0.9), "as they were measured");
 }
 
@@ -51,19 +51,19 @@ fn what_is_dropped_is_gone_and_nothing_else(kind: Kind) {
     let mut scene = Scene::on(kind);
     scene.mended(CHANGED, 9);
     scene.mended(LAYOUT, 4);
-    assert_eq!(scene.resort(Resort::Drop), None);
-    assert_eq!(scene.store.aside(&scene.task).expect("a store"), None);
+    assert_eq!(scene.resort(ReviewAction::Drop), None);
+    assert_eq!(scene.store.quarantined_run(&scene.task).expect("a store"), None);
     assert_eq!((scene.published(), scene.generations().len()), (9, 1));
-    assert_eq!(scene.resort(Resort::Accept), None, "nothing is left");
+    assert_eq!(scene.resort(ReviewAction::Accept), None, "nothing is left");
 }
 
 fn rows_of_before_come_back_and_go_again(kind: Kind) {
     let mut scene = Scene::on(kind);
-    assert_eq!(scene.resort(Resort::RollBack), None);
+    assert_eq!(scene.resort(ReviewAction::RollBack), None);
     scene.mended(CHANGED, 9);
     scene.mended(CHANGED, 5);
     for wanted in [9, 5] {
-        scene.resort(Resort::RollBack).expect("a run");
+        scene.resort(ReviewAction::RollBack).expect("a run");
         assert_eq!(scene.published(), wanted);
     }
 }

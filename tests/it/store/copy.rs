@@ -2,7 +2,7 @@
 
 use super::*;
 use pieme::model::{ColumnType, Facet, ValueColumn};
-use pieme::store::{Copied, Outgoing, Query, Resort, StoreError, Told, Wanted, copy};
+use pieme::store::{AlertStateUpdate, CopyCounts, OutgoingAlert, Query, ReviewAction, SearchRequest, StoreError, copy};
 
 use crate::all_kept::{all_kept, assert_same};
 
@@ -48,7 +48,7 @@ fn full(kind: Kind) -> Scene {
     let mut scene = Scene::on(kind);
     scene
         .store
-        .remember_task(&scene.task.clone(), Some("Hotels in \u{1f3e8} “Halifax”\t\\N"), minute(0))
+        .upsert_task(&scene.task.clone(), Some("Hotels in \u{1f3e8} “Halifax”\t\\N"), minute(0))
         .expect("a task");
     publish_typed(&mut scene, "95,00 €", "95.00");
     publish_typed(&mut scene, "96,50 €", "96.5");
@@ -62,7 +62,7 @@ fn full(kind: Kind) -> Scene {
     scene.store.set_next_due(&name("halifax-hotels"), Some(minute(5_000))).expect("a time");
     scene.task = name("gone");
     scene.go(CHANGED, &[&["once", "1"]]);
-    scene.store.forget_task(&name("gone"), minute(90)).expect("forgotten");
+    scene.store.mark_task_removed(&name("gone"), minute(90)).expect("forgotten");
     alert(&mut scene);
     scene.task = name("halifax-hotels");
     scene
@@ -112,17 +112,21 @@ fn publish_many(scene: &mut Scene, price: &str) {
 
 fn alert(scene: &mut Scene) {
     let wanted: pieme::model::task::Alert = toml::from_str("urls = [\"https://hook.example/\"]").expect("alerts");
-    scene.store.watch(&[(name("many"), Some(wanted))]).expect("watched");
+    scene.store.set_alert_configs(&[(name("many"), Some(wanted))]).expect("watched");
     let outgoing =
-        Outgoing { id: "a1".to_owned(), json: "{}".to_owned(), targets: vec!["https://hook.example/".to_owned()] };
-    let told = Told { task: name("many"), said: "{\"state\":\"failed\"}".to_owned(), outgoing: Some(outgoing) };
-    scene.store.tell(&[told], minute(91)).expect("told");
-    let letter = scene.store.letters(minute(92), 1).expect("letters").remove(0);
-    scene.store.undelivered(&letter, "nobody is in", Some(minute(93))).expect("undelivered");
+        OutgoingAlert { id: "a1".to_owned(), json: "{}".to_owned(), targets: vec!["https://hook.example/".to_owned()] };
+    let told = AlertStateUpdate {
+        task: name("many"),
+        state_json: "{\"state\":\"failed\"}".to_owned(),
+        outgoing: Some(outgoing),
+    };
+    scene.store.enqueue_alerts(&[told], minute(91)).expect("told");
+    let letter = scene.store.due_deliveries(minute(92), 1).expect("letters").remove(0);
+    scene.store.mark_undelivered(&letter, "nobody is in", Some(minute(93))).expect("undelivered");
 }
 
 /// The copy of a scene's store, in a new place.
-fn copied(scene: &Scene, to: Kind) -> (Scene, Copied) {
+fn copied(scene: &Scene, to: Kind) -> (Scene, CopyCounts) {
     let home = Home::new(to);
     let copied = copy(&scene.store, &home.address(), &mut |_| {}).expect("copied");
     let store = Store::open(home.address()).expect("a whole store");
@@ -136,7 +140,7 @@ fn everything_that_is_kept_is_there(from: Kind, to: Kind) {
     assert_same(&all_kept(&copy.store), &before, "the copy");
     assert_same(&all_kept(&scene.store), &before, "the source is as it was");
     let rows = 3 * 2 + 1 + 2 * MANY as u64 + 1;
-    assert_eq!(counted, Copied { tasks: 3, runs: 7, sets: 6, rows, pages: 2, changes: 2 });
+    assert_eq!(counted, CopyCounts { tasks: 3, runs: 7, sets: 6, rows, pages: 2, changes: 2 });
     copy.store.quick_check().expect("a sound database");
     assert_eq!(copy.ask("SELECT count(*) FROM \"many\""), MANY.to_string());
     let typed = "SELECT count(*) FROM \"halifax-hotels\" WHERE price > 96 AND rooms = 12 AND rating < 5";
@@ -151,7 +155,7 @@ fn the_work_goes_on_where_it_was(from: Kind, to: Kind) {
     let (mut copy, _) = copied(&full(from), to);
     let shown = copy.store.published(&copy.task, 10, 0).expect("rows").expect("published");
     publish_typed(&mut copy, "96,50 €", "96.5");
-    let unchanged = copy.store.past(&copy.task, 1).expect("runs").remove(0).verdict.outcome;
+    let unchanged = copy.store.past_verdicts(&copy.task, 1).expect("runs").remove(0).verdict.outcome;
     assert_eq!(unchanged, Outcome::Published(Publication::Unchanged));
     publish_typed(&mut copy, "99,00 €", "99");
     let after = copy.store.published(&copy.task, 10, 0).expect("rows").expect("published");
@@ -159,17 +163,18 @@ fn the_work_goes_on_where_it_was(from: Kind, to: Kind) {
     let changes = copy.store.changes(&copy.task, None, 10).expect("changes");
     assert_eq!((changes.len(), changes[0].counts.expect("compared").changed), (2, 1));
     let now = copy.now();
-    let back = copy.store.resort(&copy.task, Resort::RollBack, &["name".to_owned()], now).expect("a verdict");
+    let back =
+        copy.store.apply_review(&copy.task, ReviewAction::RollBack, &["name".to_owned()], now).expect("a verdict");
     assert!(back.is_some_and(|verdict| verdict.outcome == CHANGED), "the rows before can be brought back");
     copy.task = name("many");
     publish_many(&mut copy, "9");
     let changes = copy.store.changes(&copy.task, None, 10).expect("changes");
     assert_eq!((changes.len(), changes[0].counts.expect("compared").changed), (2, MANY as u64 / 100));
-    while let Some((task, _)) = copy.store.unindexed().expect("tasks").into_iter().next() {
-        copy.store.index(&task).expect("a step");
+    while let Some((task, _)) = copy.store.unindexed_tasks().expect("tasks").into_iter().next() {
+        copy.store.index_next_part(&task).expect("a step");
     }
     let query = Query::parse("hotel 5199", None).expect("words");
-    let wanted = Wanted { query, tasks: Vec::new(), limit: 10, offset: 0 };
+    let wanted = SearchRequest { query, tasks: Vec::new(), limit: 10, offset: 0 };
     assert_eq!(copy.store.search(&wanted).expect("an answer").total, 1);
     copy.reopened().store.quick_check().expect("a sound database");
 }
@@ -193,7 +198,7 @@ fn rows_that_are_not_what_was_written_are_not_copied(kind: Kind) {
     assert!(refused.to_string().contains("the published rows of halifax-hotels"), "{refused}");
     let half = Store::open(home.address()).err();
     match kind {
-        Kind::Postgres => assert!(matches!(half, Some(StoreError::HalfCopied(_))), "{half:?}"),
+        Kind::Postgres => assert!(matches!(half, Some(StoreError::IncompleteCopy(_))), "{half:?}"),
         Kind::Sqlite => assert!(half.is_none(), "there is nothing under its name: a new one is made"),
     }
 }
@@ -205,7 +210,7 @@ fn a_run_that_was_cut_short_is_a_crash_in_the_copy(kind: Kind) {
     scene.stage(run, &["name", "price"], &[&["a", "2"]]);
     let (mut copy, _) = copied(&scene, kind);
     let now = copy.now();
-    copy.store.interrupted(now).expect("as a daemon's start does it");
+    copy.store.end_interrupted_runs(now).expect("as a daemon's start does it");
     let end = copy.store.run(run).expect("runs").expect("it is known").end.expect("it has ended");
     assert_eq!(end.1.outcome, Outcome::Failed(Failure::Crash));
     assert_eq!(copy.shown(), ["a=1"]);
@@ -213,7 +218,7 @@ fn a_run_that_was_cut_short_is_a_crash_in_the_copy(kind: Kind) {
 
 fn an_empty_store_is_one_to_begin_with(kind: Kind) {
     let (mut copy, counted) = copied(&Scene::on(Kind::Sqlite), kind);
-    assert_eq!(counted, Copied::default());
+    assert_eq!(counted, CopyCounts::default());
     copy.go(CHANGED, &[&["a", "1"]]);
     assert_eq!(copy.reopened().shown(), ["a=1"]);
 }

@@ -40,7 +40,7 @@ fn a_file_that_is_not_our_database_is_refused() {
     assert!(matches!(Store::open(&path).err(), Some(StoreError::Foreign(_))));
     fs::remove_dir(&path).expect("a folder");
     fs::write(folder.path().join("pieme.db-wal"), "frames").expect("a file");
-    assert!(matches!(Store::open(&path).err(), Some(StoreError::LogAlone(_))));
+    assert!(matches!(Store::open(&path).err(), Some(StoreError::OrphanedLog(_))));
     assert!(!path.exists());
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use pieme::store::{Look, StoreError};
+use pieme::store::{HeartbeatReport, StoreError};
 
 const LEASE: Duration = Duration::from_secs(3_600);
 
@@ -17,7 +17,7 @@ impl Pair {
     fn new(tasks: usize) -> Pair {
         let mut scene = Scene::on(Kind::Postgres);
         for n in 0..tasks {
-            scene.store.remember_task(&name(&format!("t{n}")), None, minute(0)).expect("remembered");
+            scene.store.upsert_task(&name(&format!("t{n}")), None, minute(0)).expect("remembered");
         }
         let mut other = Store::open(scene.home.address()).expect("a second store");
         scene.store.join("a", "here", LEASE).expect("joined").expect("a member");
@@ -31,12 +31,12 @@ impl Pair {
     }
 }
 
-fn look(store: &mut Store) -> Look {
-    store.look_round(&[], true).expect("a look").expect("a fleet")
+fn look(store: &mut Store) -> HeartbeatReport {
+    store.heartbeat(&[], true).expect("a look").expect("a fleet")
 }
 
-fn names(look: &Look) -> Vec<&str> {
-    look.ours.iter().map(|(name, _)| name.as_str()).collect()
+fn names(look: &HeartbeatReport) -> Vec<&str> {
+    look.own_tasks.iter().map(|(name, _)| name.as_str()).collect()
 }
 
 fn start(task: &TaskName, slot: Option<DateTime<Utc>>) -> RunStart {
@@ -53,21 +53,21 @@ fn start(task: &TaskName, slot: Option<DateTime<Utc>>) -> RunStart {
 #[test]
 fn tasks_are_shared_out_evenly_and_each_has_one_daemon() {
     let Pair { mut scene, mut other } = Pair::new(5);
-    assert_eq!(look(&mut scene.store).ours.len(), 3, "a fair share, not all");
-    assert_eq!(look(&mut other).ours.len(), 2);
+    assert_eq!(look(&mut scene.store).own_tasks.len(), 3, "a fair share, not all");
+    assert_eq!(look(&mut other).own_tasks.len(), 2);
     let (a, b) = (look(&mut scene.store), look(&mut other));
     assert!(names(&a).iter().all(|name| !names(&b).contains(name)));
     other.leave().expect("gone");
-    assert_eq!(look(&mut scene.store).ours.len(), 5, "what is left belongs to who is left");
+    assert_eq!(look(&mut scene.store).own_tasks.len(), 5, "what is left belongs to who is left");
     other.join("b", "there", LEASE).expect("joined");
     let busy: Vec<TaskName> = (0..5).map(|n| name(&format!("t{n}"))).collect();
     assert_eq!(
-        scene.store.look_round(&busy, true).expect("a look").expect("a fleet").ours.len(),
+        scene.store.heartbeat(&busy, true).expect("a look").expect("a fleet").own_tasks.len(),
         5,
         "nothing is given up that runs"
     );
-    assert_eq!(look(&mut scene.store).ours.len(), 3, "what is more than a fair share is");
-    assert_eq!(look(&mut other).ours.len(), 2);
+    assert_eq!(look(&mut scene.store).own_tasks.len(), 3, "what is more than a fair share is");
+    assert_eq!(look(&mut other).own_tasks.len(), 2);
 }
 
 #[test]
@@ -75,14 +75,17 @@ fn a_run_is_begun_only_by_the_daemon_whose_task_it_is() {
     let Pair { mut scene, mut other } = Pair::new(1);
     let task = name("t0");
     assert_eq!(names(&look(&mut scene.store)), ["t0"]);
-    assert_eq!(other.begin_run(&start(&task, Some(minute(9)))).expect("an answer"), Begun::NotOurs);
+    assert_eq!(other.begin_run(&start(&task, Some(minute(9)))).expect("an answer"), BeginOutcome::OwnedElsewhere);
     let run = start(&task, Some(minute(9)));
-    assert_eq!(scene.store.begin_run(&run).expect("an answer"), Begun::Started);
+    assert_eq!(scene.store.begin_run(&run).expect("an answer"), BeginOutcome::Started);
     assert!(!other.claim(&task).expect("an answer"), "it runs elsewhere");
     scene.store.end_run(run.run, &verdict(Outcome::Failed(Failure::Http), 0), minute(2)).expect("an end");
     assert!(other.claim(&task).expect("an answer"), "a person takes it over");
-    assert_eq!(scene.store.begin_run(&start(&task, Some(minute(10)))).expect("an answer"), Begun::NotOurs);
-    assert_eq!(other.begin_run(&start(&task, Some(minute(9)))).expect("an answer"), Begun::SlotTaken);
+    assert_eq!(
+        scene.store.begin_run(&start(&task, Some(minute(10)))).expect("an answer"),
+        BeginOutcome::OwnedElsewhere
+    );
+    assert_eq!(other.begin_run(&start(&task, Some(minute(9)))).expect("an answer"), BeginOutcome::SlotTaken);
 }
 
 #[test]
@@ -93,31 +96,31 @@ fn a_dead_daemons_run_is_recorded_as_crash_and_taken_over_and_the_late_writer_is
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
     scene.stage(run, &["name", "price"], &[&["b", "2"]]);
-    assert_eq!(look(&mut other).buried, [], "it lives");
+    assert_eq!(look(&mut other).crashed_runs, [], "it lives");
     scene.a_is_silent();
     let found = look(&mut other);
-    assert_eq!(found.buried, [(run, name("t0"))]);
+    assert_eq!(found.crashed_runs, [(run, name("t0"))]);
     assert_eq!(names(&found), ["t0"]);
     let row = &other.tasks().expect("tasks")[0];
     assert_eq!(row.last_run.as_ref().map(|run| run.verdict.outcome), Some(Outcome::Failed(Failure::Crash)));
     assert!(row.next_due.is_some_and(|due| due <= Utc::now()), "it is owed still");
     let theirs = start(&name("t0"), row.next_due);
-    assert_eq!(other.begin_run(&theirs).expect("an answer"), Begun::Started);
+    assert_eq!(other.begin_run(&theirs).expect("an answer"), BeginOutcome::Started);
 
     // It wakes up and goes on as if nothing had happened.
     let (task, now) = (scene.task.clone(), scene.now());
     let staged = scene.store.stage_rows(run, &task, &["name".to_owned()], &[], &[row_of("c")], now);
-    assert!(matches!(staged, Err(StoreError::Late(late)) if late == run), "{staged:?}");
+    assert!(matches!(staged, Err(StoreError::LeaseExpired(late)) if late == run), "{staged:?}");
     let ended = scene.store.end_run(run, &verdict(CHANGED, 1), now);
-    assert!(matches!(ended, Err(StoreError::Late(_))), "{ended:?}");
-    assert!(scene.store.begin_run(&start(&task, None)).is_ok_and(|begun| begun == Begun::NotOurs));
+    assert!(matches!(ended, Err(StoreError::LeaseExpired(_))), "{ended:?}");
+    assert!(scene.store.begin_run(&start(&task, None)).is_ok_and(|begun| begun == BeginOutcome::OwnedElsewhere));
     scene.store.end_failed(run, &verdict(Outcome::Failed(Failure::Internal), 0), now);
-    scene.store.end_owed().expect("nothing is owed any more");
+    scene.store.write_pending_ends().expect("nothing is owed any more");
     scene.store.set_next_due(&task, Some(minute(0))).expect("heard, and not heeded");
     assert_ne!(other.tasks().expect("tasks")[0].next_due, Some(minute(0)));
     assert_eq!(scene.shown(), ["a=1"]);
     let found = look(&mut scene.store);
-    assert_eq!(found.reborn.as_ref().map(|member| member.name.as_str()), Some("a"));
+    assert_eq!(found.rejoined_as.as_ref().map(|member| member.name.as_str()), Some("a"));
     assert_eq!(names(&found), Vec::<&str>::new());
 }
 
@@ -149,35 +152,35 @@ fn a_host_is_left_in_peace_by_all_daemons_together() {
     let delay = Duration::from_secs(60);
     let mut waits = Vec::new();
     for _ in 0..2 {
-        waits.push(scene.store.next_turn("shop.test", delay).expect("a turn").as_secs_f64());
-        waits.push(other.next_turn("shop.test", delay).expect("a turn").as_secs_f64());
+        waits.push(scene.store.reserve_host_turn("shop.test", delay).expect("a turn").as_secs_f64());
+        waits.push(other.reserve_host_turn("shop.test", delay).expect("a turn").as_secs_f64());
     }
     // Less what the questions themselves took.
     let is_about = |(n, wait): (usize, &f64)| (n as f64 * 60.0 - wait).abs() < 20.0;
     assert!(waits.iter().enumerate().all(is_about), "{waits:?}");
-    scene.store.rest("shop.test", Duration::from_secs(3_600)).expect("told");
-    assert!(other.next_turn("shop.test", delay).expect("a turn") > Duration::from_secs(3_500));
-    assert_eq!(other.next_turn("other.test", delay).expect("a turn"), Duration::ZERO);
+    scene.store.back_off_host("shop.test", Duration::from_secs(3_600)).expect("told");
+    assert!(other.reserve_host_turn("shop.test", delay).expect("a turn") > Duration::from_secs(3_500));
+    assert_eq!(other.reserve_host_turn("other.test", delay).expect("a turn"), Duration::ZERO);
 }
 
 #[test]
 fn a_tasks_people_are_told_by_its_daemon_alone() {
     use pieme::model::task::Alert;
-    use pieme::store::{Outgoing, Told, Which};
+    use pieme::store::{AlertStateUpdate, AlertTaskFilter, OutgoingAlert};
     let Pair { mut scene, mut other } = Pair::new(2);
     let (a, b) = (look(&mut scene.store), look(&mut other));
-    assert_eq!((a.ours.len(), b.ours.len()), (1, 1));
-    let both = [a.ours[0].0.clone(), b.ours[0].0.clone()];
+    assert_eq!((a.own_tasks.len(), b.own_tasks.len()), (1, 1));
+    let both = [a.own_tasks[0].0.clone(), b.own_tasks[0].0.clone()];
     for task in &both {
-        scene.store.watch(&[(task.clone(), Some(Alert::default()))]).expect("watched");
-        let outgoing = Outgoing { id: format!("id-{task}"), json: "{}".to_owned(), targets: vec!["x".to_owned()] };
-        let told = Told { task: task.clone(), said: "{}".to_owned(), outgoing: Some(outgoing) };
-        scene.store.tell(&[told], minute(1)).expect("told");
+        scene.store.set_alert_configs(&[(task.clone(), Some(Alert::default()))]).expect("watched");
+        let outgoing = OutgoingAlert { id: format!("id-{task}"), json: "{}".to_owned(), targets: vec!["x".to_owned()] };
+        let told = AlertStateUpdate { task: task.clone(), state_json: "{}".to_owned(), outgoing: Some(outgoing) };
+        scene.store.enqueue_alerts(&[told], minute(1)).expect("told");
     }
     for (store, task) in [(&scene.store, &both[0]), (&other, &both[1])] {
-        let letters = store.letters(minute(2), 10).expect("letters");
+        let letters = store.due_deliveries(minute(2), 10).expect("letters");
         assert_eq!(letters.iter().map(|letter| &letter.task).collect::<Vec<_>>(), [task]);
-        let watched = store.watched(&Which::All).expect("watched");
+        let watched = store.tasks_with_alerts(&AlertTaskFilter::All).expect("watched");
         assert_eq!(watched.iter().map(|it| &it.row.name).collect::<Vec<_>>(), [task]);
         assert_eq!(
             store.task_names().expect("names"),

@@ -1,8 +1,8 @@
 //! What changed, record by record.
 
 use super::*;
-use pieme::model::{ColumnType, Facet, Span, ValueColumn};
-use pieme::store::{Change, Keep, Life, RecordChange, Resort, Unlisted};
+use pieme::model::{ColumnType, Facet, TimeSpan, ValueColumn};
+use pieme::store::{ChangeSet, RecordChange, RecordHistory, RetentionLimits, ReviewAction, UnlistedReason};
 
 on_both! {
     a_task_of_which_everything_changes_all_the_time_does_not_fill_the_disk
@@ -28,7 +28,7 @@ on_both! {
 const DAY: i64 = 24 * 60;
 
 impl Scene {
-    fn changes(&self) -> Vec<Change> {
+    fn changes(&self) -> Vec<ChangeSet> {
         self.store.changes(&self.task, None, 100).expect("changes")
     }
 
@@ -43,11 +43,11 @@ impl Scene {
         self.changes()[0].counts.map(|it| (it.added, it.changed, it.removed))
     }
 
-    fn life(&self, words: &[&str]) -> Life {
+    fn life(&self, words: &[&str]) -> RecordHistory {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let found = self.store.records_named(&self.task, &words, 10).expect("records");
         assert_eq!(found.len(), 1, "{found:?}");
-        self.store.life(&self.task, found[0].0).expect("a life").expect("a record")
+        self.store.record_history(&self.task, found[0].0).expect("a life").expect("a record")
     }
 
     fn born(&self, place: usize) -> DateTime<Utc> {
@@ -121,7 +121,7 @@ fn changes_are_read_page_by_page(kind: Kind) {
 }
 
 /// What a change did to some of the published rows, in short.
-fn among(scene: &Scene, change: &Change, rows: std::ops::Range<usize>) -> Vec<String> {
+fn among(scene: &Scene, change: &ChangeSet, rows: std::ops::Range<usize>) -> Vec<String> {
     let shown = scene.store.published(&scene.task, rows.len() as u64, rows.start as u64).expect("rows");
     let keys = shown.expect("published").keys;
     assert_eq!(keys.len(), rows.len());
@@ -174,11 +174,15 @@ fn rows_that_are_brought_back_are_a_change_too(kind: Kind) {
     scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     scene.go(CHANGED, &[&["a", "2"]]);
     let (task, now) = (scene.task.clone(), scene.now());
-    scene.store.resort(&task, Resort::RollBack, &["name".to_owned()], now).expect("a store").expect("a run");
+    scene
+        .store
+        .apply_review(&task, ReviewAction::RollBack, &["name".to_owned()], now)
+        .expect("a store")
+        .expect("a run");
     assert_eq!(scene.last_change(), ["+b", "a.price 2>1"]);
     scene.go(LAYOUT, &[&["a", "7"]]);
     let now = scene.now();
-    scene.store.resort(&task, Resort::Accept, &["name".to_owned()], now).expect("a store").expect("a run");
+    scene.store.apply_review(&task, ReviewAction::Accept, &["name".to_owned()], now).expect("a store").expect("a run");
     assert_eq!(scene.last_change(), ["a.price 1>7", "-b"]);
 }
 
@@ -196,7 +200,7 @@ fn where_columns_changed_only_those_that_both_have_are_compared(kind: Kind) {
     assert_eq!(scene.last_change(), [""; 0], "without its key the rest of a record identifies it");
     assert_eq!(scene.counts(), Some((0, 0, 0)));
     publish(&mut scene, &["name"], &[&["a"], &["b"]]);
-    assert_eq!(scene.changes()[0].unlisted, Some(Unlisted::Key));
+    assert_eq!(scene.changes()[0].unlisted, Some(UnlistedReason::Key));
     assert_eq!(scene.last_change(), [""; 0]);
 }
 
@@ -287,7 +291,7 @@ fn most_of_a_large_table_is_one_line(kind: Kind) {
     scene.go_many(10_001, "1", &[]);
     scene.go_many(10_001, "2", &[]);
     let change = scene.changes().remove(0);
-    assert_eq!((scene.counts(), change.unlisted), (Some((0, 10_001, 0)), Some(Unlisted::Many)));
+    assert_eq!((scene.counts(), change.unlisted), (Some((0, 10_001, 0)), Some(UnlistedReason::Many)));
     assert_eq!(scene.last_change(), [""; 0]);
 }
 
@@ -300,7 +304,7 @@ fn changes_are_kept_as_long_as_the_task_says(kind: Kind) {
     assert_eq!(scene.collect(minute(92 * DAY)).changes, 4, "two publications with a record each");
     assert_eq!((scene.changes(), scene.shown()), (vec![], vec!["a=3".to_owned()]));
     scene.go(CHANGED, &[&["a", "4"]]);
-    scene.store.keep_history(&[(scene.task.clone(), Span::seconds(60))]).expect("kept");
+    scene.store.keep_history(&[(scene.task.clone(), TimeSpan::seconds(60))]).expect("kept");
     assert_eq!(scene.collect(minute(30)).changes, 2);
 }
 
@@ -309,7 +313,7 @@ fn a_task_of_which_everything_changes_all_the_time_does_not_fill_the_disk(kind: 
     for price in ["1", "2", "3", "4", "5"] {
         scene.go(CHANGED, &[&["a", price], &["b", price]]);
     }
-    scene.store.set_keep(Keep { history_records: 5, ..Keep::default() });
+    scene.store.set_retention(RetentionLimits { history_records: 5, ..RetentionLimits::default() });
     let now = scene.now();
     assert_eq!(scene.collect(now).changes, 6, "two publications with two records each");
     assert_eq!(scene.changes().len(), 2);

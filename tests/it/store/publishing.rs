@@ -176,11 +176,11 @@ fn a_slot_has_one_run_and_runs_out_of_turn_have_none(kind: Kind) {
         pid: None,
     };
     let mut begin = |run, slot| scene.store.begin_run(&start(run, slot)).expect("an answer");
-    assert_eq!(begin(RunId::new(), Some(slot)), Begun::Started);
-    assert_eq!(begin(RunId::new(), Some(slot)), Begun::SlotTaken);
-    assert_eq!(begin(RunId::new(), None), Begun::Started);
-    assert_eq!(begin(RunId::new(), None), Begun::Started);
-    assert_eq!(begin(RunId::new(), Some(minute(660))), Begun::Started);
+    assert_eq!(begin(RunId::new(), Some(slot)), BeginOutcome::Started);
+    assert_eq!(begin(RunId::new(), Some(slot)), BeginOutcome::SlotTaken);
+    assert_eq!(begin(RunId::new(), None), BeginOutcome::Started);
+    assert_eq!(begin(RunId::new(), None), BeginOutcome::Started);
+    assert_eq!(begin(RunId::new(), Some(minute(660))), BeginOutcome::Started);
     let row = &scene.store.tasks().expect("tasks")[0];
     assert_eq!(row.last_slot, Some(minute(660)));
 }
@@ -189,10 +189,10 @@ fn deleting_a_task_keeps_its_rows_and_its_view(kind: Kind) {
     let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let (task, now) = (scene.task.clone(), scene.now());
-    scene.store.forget_task(&task, now).expect("forgotten");
+    scene.store.mark_task_removed(&task, now).expect("forgotten");
     assert_eq!(scene.shown(), ["a=1"]);
     assert!(scene.store.tasks().expect("tasks")[0].removed);
-    scene.store.remember_task(&task, Some("Hotels"), now).expect("remembered");
+    scene.store.upsert_task(&task, Some("Hotels"), now).expect("remembered");
     let row = &scene.store.tasks().expect("tasks")[0];
     assert_eq!((row.removed, row.title.as_deref(), row.published_rows), (false, Some("Hotels"), Some(1)));
 }

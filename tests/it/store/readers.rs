@@ -70,8 +70,8 @@ fn a_writer_that_vanishes_while_staging_loses_nothing_and_leaves_no_stray_table(
     assert_eq!(scene.generations().len(), 2);
     let mut scene = scene.reopened();
     let now = scene.now();
-    assert_eq!(scene.store.interrupted(now).expect("found"), [(run, scene.task.clone())]);
-    assert_eq!(scene.store.interrupted(now).expect("found"), []);
+    assert_eq!(scene.store.end_interrupted_runs(now).expect("found"), [(run, scene.task.clone())]);
+    assert_eq!(scene.store.end_interrupted_runs(now).expect("found"), []);
     assert_eq!(scene.shown(), ["a=1"]);
     assert_eq!(scene.generations().len(), 1);
     let row = &scene.store.tasks().expect("tasks")[0];
@@ -107,11 +107,11 @@ fn a_reader_works_with_the_daemon_up_and_down_and_cannot_write(kind: Kind) {
 fn the_status_table_says_what_each_run_left_behind(kind: Kind) {
     let mut scene = Scene::on(kind);
     let task = scene.task.clone();
-    scene.store.remember_task(&task, Some("Hotels"), minute(0)).expect("remembered");
+    scene.store.upsert_task(&task, Some("Hotels"), minute(0)).expect("remembered");
     scene.store.set_next_due(&task, Some(minute(99))).expect("set");
     scene.store.set_paused(&task, true).expect("set");
     scene.store.set_problem(&task, Some("task.toml:1:1: bad")).expect("set");
-    scene.store.remember_task(&name("another"), None, minute(0)).expect("remembered");
+    scene.store.upsert_task(&name("another"), None, minute(0)).expect("remembered");
     let good = scene.go(CHANGED, &[&["a", "1"], &["b", "1"]]);
     let ok_at = minute(scene.minutes);
     scene.go(CHANGED, &[&["a", "1"]]);
@@ -132,12 +132,12 @@ fn the_status_table_says_what_each_run_left_behind(kind: Kind) {
     assert_eq!((row.last_ok, row.fails_in_a_row, row.running_since), (Some(last_ok), 2, Some(since)));
     assert_eq!(row.last_run.as_ref().map(|run| run.run), Some(bad));
 
-    let past = reader.past(&task, 10).expect("past runs");
+    let past = reader.past_verdicts(&task, 10).expect("past runs");
     let words: Vec<String> =
         past.iter().map(|run| format!("{}/{}", run.verdict.outcome.word(), run.verdict.outcome.cause())).collect();
     assert_eq!(words, ["failed/http", "quarantined/layout", "published/changed", "published/changed"]);
     assert_eq!(past[3].run, good);
-    assert_eq!(reader.past(&task, 2).expect("past runs").len(), 2);
+    assert_eq!(reader.past_verdicts(&task, 2).expect("past runs").len(), 2);
     let run = reader.run(going).expect("an answer").expect("the run that is going");
     assert_eq!((run.start.trigger, run.start.pid, run.end), (Trigger::Schedule, Some(42), None));
     assert!(run.boot.is_some());

@@ -2,7 +2,7 @@
 
 use super::*;
 use pieme::model::{PageMeta, TraceLine};
-use pieme::store::Keep;
+use pieme::store::RetentionLimits;
 
 on_both! {
     quarantined_rows_stay_aside_until_a_run_is_published_or_three_newer_ones_are
@@ -50,12 +50,12 @@ fn one_generation_before_the_published_one_is_kept(kind: Kind) {
 
 fn pages_of_the_last_good_run_and_of_five_bad_ones_are_kept(kind: Kind) {
     let mut scene = Scene::on(kind);
-    scene.store.set_keep(Keep { pages_a_run: 3, bad_runs: 5, ..Keep::default() });
+    scene.store.set_retention(RetentionLimits { pages_per_run: 3, bad_runs: 5, ..RetentionLimits::default() });
     let mut runs = Vec::new();
     for n in 0..12 {
         let run = scene.begin();
         for page in 0..4 {
-            scene.store.keep_page(run, page, &meta(page), &[n, 2, 3]).expect("kept");
+            scene.store.store_page(run, page, &meta(page), &[n, 2, 3]).expect("kept");
         }
         let good = n < 3;
         scene.stage(run, &["name"], &[&[&format!("n{n}")]]);
@@ -72,16 +72,16 @@ fn a_trace_is_kept_in_order_and_has_an_end(kind: Kind) {
     let mut scene = Scene::on(kind);
     let run = scene.begin();
     let line = |n: u32| TraceLine { at: minute(1), step: n, verb: "get".to_owned(), text: "x".repeat(5_000) };
-    scene.store.trace(run, &[line(1), line(2)]).expect("traced");
-    scene.store.trace(run, &(3..3_000).map(line).collect::<Vec<_>>()).expect("traced");
-    let found = scene.store.traces(run).expect("lines");
+    scene.store.append_trace(run, &[line(1), line(2)]).expect("traced");
+    scene.store.append_trace(run, &(3..3_000).map(line).collect::<Vec<_>>()).expect("traced");
+    let found = scene.store.trace_lines(run).expect("lines");
     assert_eq!(found.len(), 2_000);
     assert!(found.iter().enumerate().all(|(index, line)| line.step as usize == index + 1 && line.text.len() == 4_096));
     scene.end(run, Outcome::Failed(Failure::Http), 0);
     for _ in 0..20 {
         scene.go(Outcome::Failed(Failure::Http), &[]);
     }
-    assert_eq!(scene.store.traces(run).expect("lines").len(), 0);
+    assert_eq!(scene.store.trace_lines(run).expect("lines").len(), 0);
 }
 
 fn runs_without_end_do_not_fill_the_database(kind: Kind) {

@@ -37,12 +37,12 @@ fn a_server_that_is_away_costs_the_run_and_its_end_is_written_down_when_it_is_ba
     server.stop("fast");
     let now = scene.now();
     let error = scene.store.end_run(run, &verdict(CHANGED, 1), now).expect_err("nobody there");
-    assert!(matches!(error, StoreError::Away { .. }), "{error}");
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains("cannot be reached"), "{error}");
     scene.store.end_failed(run, &verdict(Outcome::Failed(Failure::Internal), 0), now);
-    assert!(matches!(scene.store.end_owed(), Err(StoreError::Away { .. })), "the end still waits");
+    assert!(matches!(scene.store.write_pending_ends(), Err(StoreError::Unreachable { .. })), "the end still waits");
     server.start();
-    scene.store.end_owed().expect("written down");
+    scene.store.write_pending_ends().expect("written down");
     assert_eq!(scene.shown(), ["a=1"]);
     let row = &scene.store.tasks().expect("tasks")[0];
     assert_eq!((row.fails_in_a_row, row.running_since), (1, None));

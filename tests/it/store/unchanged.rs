@@ -3,7 +3,7 @@
 use super::server::own_server;
 use super::*;
 use pieme::model::{ColumnType, Facet, ValueColumn};
-use pieme::store::Resort;
+use pieme::store::ReviewAction;
 
 on_both! {
     an_unchanged_run_of_many_rows_writes_almost_nothing
@@ -122,7 +122,7 @@ fn a_run_loses_nothing_when_other_rows_are_published_under_it(kind: Kind) {
     let run = scene.begin();
     scene.stage_many(run, ROWS, None);
     let (task, now) = (scene.task.clone(), scene.now());
-    scene.store.resort(&task, Resort::Accept, &["name".to_owned()], now).expect("a store").expect("a run");
+    scene.store.apply_review(&task, ReviewAction::Accept, &["name".to_owned()], now).expect("a store").expect("a run");
     assert_eq!(scene.shown(), ["accepted=7"]);
     scene.end(run, CHANGED, ROWS as u64);
     assert_eq!(scene.seen(), (ROWS, vec![]));
@@ -135,10 +135,10 @@ fn rows_that_a_run_was_compared_with_stay_until_it_has_ended(kind: Kind) {
     let run = scene.begin();
     scene.stage_many(run, ROWS, None);
     // Two publications: what was published before them is not even the previous rows any more.
-    for what in [Resort::Accept, Resort::RollBack] {
+    for what in [ReviewAction::Accept, ReviewAction::RollBack] {
         let (task, now) = (scene.task.clone(), scene.now());
-        scene.store.resort(&task, what, &["name".to_owned()], now).expect("a store").expect("a run");
-        scene.store.collect(&task, now).expect("collected");
+        scene.store.apply_review(&task, what, &["name".to_owned()], now).expect("a store").expect("a run");
+        scene.store.collect_garbage(&task, now).expect("collected");
     }
     scene.stage(run, &["name", "price"], &[&["hotel 45000", "1"]]);
     scene.end(run, CHANGED, ROWS as u64 + 1);

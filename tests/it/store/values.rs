@@ -2,7 +2,7 @@
 
 use super::*;
 use pieme::model::{ColumnType, Facet, ValueColumn};
-use pieme::store::Resort;
+use pieme::store::ReviewAction;
 use rusqlite::Connection;
 
 on_both! {
@@ -82,7 +82,11 @@ fn values_go_back_with_their_rows(kind: Kind) {
     let before = view(&scene);
     publish(&mut scene, MONEY, &[["Adler", "90 €", "90", "", "EUR"]]);
     let (task, now) = (scene.task.clone(), scene.now());
-    scene.store.resort(&task, Resort::RollBack, &["name".to_owned()], now).expect("rolled back").expect("a verdict");
+    scene
+        .store
+        .apply_review(&task, ReviewAction::RollBack, &["name".to_owned()], now)
+        .expect("rolled back")
+        .expect("a verdict");
     assert_eq!(view(&scene), before);
 }
 

@@ -101,8 +101,8 @@ fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
         if route.method == "GET" {
             let stranger = ask(&at, &[]);
             match route.access {
-                Access::Person => assert!([303, 401].contains(&stranger.code), "{what}: {}", stranger.code),
-                Access::Anybody => assert!(![401, 403].contains(&stranger.code), "{what}: {}", stranger.code),
+                Access::LoggedIn => assert!([303, 401].contains(&stranger.code), "{what}: {}", stranger.code),
+                Access::Public => assert!(![401, 403].contains(&stranger.code), "{what}: {}", stranger.code),
             }
             continue;
         }

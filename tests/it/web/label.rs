@@ -294,7 +294,7 @@ fn the_next_in_the_queue_comes_by_itself_and_the_one_before_can_be_undone() {
 #[test]
 fn a_list_that_is_rightly_empty_is_said_to_be_so() {
     let mut desk = Desk::redesigned();
-    desk.stage.site.set_mood(pieme::practice::Mood::Nothing);
+    desk.stage.site.set_failure_mode(pieme::practice::FailureMode::NoResults);
     desk.go("label/shop");
     desk.key("x");
     desk.browser.wait_for("the run's end", "document.querySelector('#said').textContent.startsWith('shop: ')");

@@ -2,7 +2,7 @@
 //! content security policy, so that what is tested is the pages themselves.
 
 use chrono::Utc;
-use pieme::model::{Failure, NumberFigures, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
+use pieme::model::{Failure, NumberStatistics, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
 use pieme::store::{RunStart, Store, Trigger};
 use serde_json::json;
 use url::Url;
@@ -81,7 +81,7 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
     let file = format!("tasks/{name}/robot.toml");
     stage.write(&file, &format!("[[step]]\nget = \"/products\"\n[[step]]\nset = {{ x = {title} }}\n"));
     let task = TaskName::new(name).expect("a name");
-    store.remember_task(&task, Some(text), Utc::now()).expect("our own store");
+    store.upsert_task(&task, Some(text), Utc::now()).expect("our own store");
     let page = PageMeta {
         url: Url::parse(&format!("http://shop.example/{text}?q={text}#{text}")).expect("an address"),
         status: 200,
@@ -104,24 +104,24 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
         let rows: Vec<Row> = cells.iter().map(|cell| row(cell, before)).collect();
         store.stage_rows(run, &task, &columns, &columns[1..], &rows, Utc::now()).expect("rows");
         let line = TraceLine { at: Utc::now(), step: 1, verb: text.to_owned(), text: text.to_owned() };
-        store.trace(run, &[line]).expect("a line");
+        store.append_trace(run, &[line]).expect("a line");
         let body = zstd::bulk::compress(text.as_bytes(), 1).expect("it can be packed");
-        store.keep_page(run, 0, &page, &body).expect("a page");
+        store.store_page(run, 0, &page, &body).expect("a page");
         let mut verdict = Verdict::failed(Failure::Robot, text);
         if outcome != "failed" {
             let cause = if outcome == "published" { "changed" } else { "layout" };
             verdict.outcome = pieme::model::Outcome::from_words(outcome, cause).expect("an outcome");
             (verdict.rows, verdict.pages, verdict.similarity) = (rows.len() as u64, 1, Some(0.5));
-            verdict.figures.numbers = columns.iter().map(|column| numbers(column, text)).collect();
+            verdict.statistics.numbers = columns.iter().map(|column| numbers(column, text)).collect();
         }
         store.end_run(run, &verdict, Utc::now()).expect("an end");
     }
 }
 
 /// What the values of a column were like, under a hostile name and in a hostile currency.
-fn numbers(column: &str, currency: &str) -> NumberFigures {
+fn numbers(column: &str, currency: &str) -> NumberStatistics {
     let (column, currency) = (column.to_owned(), Some(currency.to_owned()));
-    NumberFigures { column, currency, count: 1, least: 1.0, lower: 1.0, median: 1.0, upper: 1.0, most: 1.0 }
+    NumberStatistics { column, currency, count: 1, least: 1.0, lower: 1.0, median: 1.0, upper: 1.0, most: 1.0 }
 }
 
 fn begin(store: &mut Store, task: &TaskName) -> RunId {

@@ -110,7 +110,7 @@ pub const NOW: &[&str] =
     &["just now", "gerade eben", "à l'instant", "ahora mismo", "только что", "刚刚", "たった今", "방금"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     Second,
     Minute,
     Hour,
@@ -121,10 +121,10 @@ pub enum Unit {
 }
 
 /// Beginnings of the words for units, the longer before the shorter that begin them.
-const UNITS: &[(Unit, &[&str])] = &[
-    (Unit::Second, &["sec", "sek", "seg", "сек", "секунд", "秒", "초"]),
+const UNITS: &[(TimeUnit, &[&str])] = &[
+    (TimeUnit::Second, &["sec", "sek", "seg", "сек", "секунд", "秒", "초"]),
     (
-        Unit::Month,
+        TimeUnit::Month,
         &[
             "month",
             "monat",
@@ -146,9 +146,9 @@ const UNITS: &[(Unit, &[&str])] = &[
             "개",
         ],
     ),
-    (Unit::Minute, &["min", "мин", "хв", "λεπτ", "dakika", "perc", "分", "분"]),
+    (TimeUnit::Minute, &["min", "мин", "хв", "λεπτ", "dakika", "perc", "分", "분"]),
     (
-        Unit::Hour,
+        TimeUnit::Hour,
         &[
             "hour",
             "hr",
@@ -175,7 +175,7 @@ const UNITS: &[(Unit, &[&str])] = &[
         ],
     ),
     (
-        Unit::Week,
+        TimeUnit::Week,
         &[
             "week",
             "wk",
@@ -201,14 +201,14 @@ const UNITS: &[(Unit, &[&str])] = &[
         ],
     ),
     (
-        Unit::Year,
+        TimeUnit::Year,
         &[
             "year", "yr", "jahr", "an", "ans", "año", "ano", "anno", "anni", "jaar", "år", "rok", "let", "lat", "vuo",
             "év", "год", "лет", "рок", "χρόν", "yıl", "年", "년",
         ],
     ),
     (
-        Unit::Day,
+        TimeUnit::Day,
         &[
             "day", "tag", "jour", "día", "dia", "giorn", "dag", "den", "dn", "dzie", "päiv", "päev", "nap", "zi",
             "ден", "дн", "ημέρ", "μέρ", "gün", "天", "日", "일",
@@ -217,22 +217,22 @@ const UNITS: &[(Unit, &[&str])] = &[
 ];
 
 /// Words so short that only the whole word counts.
-const WHOLE: &[(&str, Unit)] = &[
-    ("s", Unit::Second),
-    ("m", Unit::Minute),
-    ("h", Unit::Hour),
-    ("d", Unit::Day),
-    ("w", Unit::Week),
-    ("y", Unit::Year),
+const WHOLE_WORDS: &[(&str, TimeUnit)] = &[
+    ("s", TimeUnit::Second),
+    ("m", TimeUnit::Minute),
+    ("h", TimeUnit::Hour),
+    ("d", TimeUnit::Day),
+    ("w", TimeUnit::Week),
+    ("y", TimeUnit::Year),
 ];
 
 /// The unit that a word names.
-pub fn unit(word: &str) -> Option<Unit> {
-    if let Some((_, unit)) = WHOLE.iter().find(|(name, _)| *name == word) {
+pub fn unit(word: &str) -> Option<TimeUnit> {
+    if let Some((_, unit)) = WHOLE_WORDS.iter().find(|(name, _)| *name == word) {
         return Some(*unit);
     }
     if word.starts_with("годин") {
-        return Some(Unit::Hour);
+        return Some(TimeUnit::Hour);
     }
     UNITS.iter().find(|(_, starts)| starts.iter().any(|start| word.starts_with(start))).map(|(unit, _)| *unit)
 }

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 
 use super::*;
-use crate::model::Counts;
-use crate::store::{History, Unlisted};
+use crate::model::ChangeCounts;
+use crate::store::{History, UnlistedReason};
 
 /// More than are compared in the transaction that publishes them.
 const LARGE: usize = 6_000;
@@ -27,7 +27,7 @@ fn cut_short() -> (tempfile::TempDir, Sqlite) {
     (folder, store)
 }
 
-fn newest(store: &Sqlite) -> (Option<Counts>, Option<Unlisted>, usize) {
+fn newest(store: &Sqlite) -> (Option<ChangeCounts>, Option<UnlistedReason>, usize) {
     let change = store.changes(&task(), None, 1).expect("changes").remove(0);
     (change.counts, change.unlisted, store.records_of(change.id, 0, 100).expect("records").len())
 }
@@ -38,8 +38,8 @@ fn a_change_that_was_cut_short_is_compared_at_the_next_start() {
     assert_eq!(newest(&store), (None, None, 0), "it is there, and not compared");
     drop(store);
     let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("the same database");
-    store.interrupted(now()).expect("a start");
-    assert_eq!(newest(&store), (Some(Counts { added: 3, ..Counts::default() }), None, 3));
+    store.end_interrupted_runs(now()).expect("a start");
+    assert_eq!(newest(&store), (Some(ChangeCounts { added: 3, ..ChangeCounts::default() }), None, 3));
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn rows_that_went_before_they_were_compared_are_said_to_be_lost() {
     let (_folder, mut store) = cut_short();
     let gone = "DROP TRIGGER full; UPDATE _generation SET state = 'old' WHERE state = 'previous'";
     store.connection.execute_batch(gone).expect("rows that went");
-    store.interrupted(now()).expect("a start");
-    assert_eq!(newest(&store), (Some(Counts::default()), Some(Unlisted::Lost), 0));
+    store.end_interrupted_runs(now()).expect("a start");
+    assert_eq!(newest(&store), (Some(ChangeCounts::default()), Some(UnlistedReason::Lost), 0));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn generations_without_digests_are_compared_by_their_rows() {
     let as_before = "UPDATE _keys SET digests = NULL; UPDATE _generation SET key = NULL";
     store.connection.execute_batch(as_before).expect("the format of before");
     publish(&mut store, LARGE + 3);
-    assert_eq!(newest(&store).0, Some(Counts { added: 3, ..Counts::default() }));
+    assert_eq!(newest(&store).0, Some(ChangeCounts { added: 3, ..ChangeCounts::default() }));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Promise 7 of safety.md: a migration is all or nothing, also under `kill -9`. Here and not in tests/it/promises, because
+//! docs/design/safety.md 2.7: a migration is all or nothing, also under `kill -9`. Not in tests/it/promises, because
 //! the migrations to come are made up.
 
 #![allow(clippy::print_stdout, reason = "the line is gathered into docs/promises.md")]
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::super::schema::{MIGRATIONS, migrate_by};
+use super::super::schema::{MIGRATIONS, migrate_with};
 
 const NAME: &str = "store::sqlite::tests::upgrade::promise_07_a_migration_is_all_or_nothing";
 const FOLDER: &str = "PIEME_PROMISE_FOLDER";
@@ -62,7 +62,7 @@ fn made(version: usize) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("pieme.db");
     let mut connection = Connection::open(&path).expect("a new database");
-    migrate_by(&mut connection, &migrations()[..MIGRATIONS.len() + version - 1]).expect("made");
+    migrate_with(&mut connection, &migrations()[..MIGRATIONS.len() + version - 1]).expect("made");
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).expect("a pragma");
     assert_eq!(mode, "wal");
     drop(connection);
@@ -118,7 +118,7 @@ fn upgrade(folder: &Path, control: bool) {
     let mut connection = Connection::open(folder.join("pieme.db")).expect("the database");
     fs::write(folder.join("begun"), "").expect("a file");
     if !control {
-        return migrate_by(&mut connection, &migrations()).expect("upgraded");
+        return migrate_with(&mut connection, &migrations()).expect("upgraded");
     }
     // One statement after the other, each for itself.
     for (version, migration) in [(2, SECOND), (3, THIRD)] {

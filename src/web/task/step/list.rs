@@ -2,25 +2,25 @@
 
 use maud::{Markup, html};
 
-use crate::model::Stepped;
-use crate::taskdir::ScriptText;
+use crate::model::StepwiseState;
+use crate::tasks::ScriptText;
 
-use super::super::super::parts;
+use crate::web::components;
 
 /// Of a step's text; robot.toml has 64 kB at most.
 const MOST_CHARS: usize = 4_000;
 
 /// The step that comes next is open, and the one that was done last; the others open with a click.
-pub fn list(walk: &Stepped, text: &ScriptText) -> Markup {
+pub fn list(walk: &StepwiseState, text: &ScriptText) -> Markup {
     html! {
         ol.steps aria-label="Steps" {
             @for (at, verb) in walk.steps.iter().enumerate() {
                 li.done[at < walk.done] aria-current=[(at == walk.done).then_some("step")] {
                     details open[at == walk.done || at + 1 == walk.done] {
-                        summary { (at + 1) " " code { (verb) } " " span.faint { (stands(at, walk.done)) } }
+                        summary { (at + 1) " " code { (verb) } " " span.faint { (step_class(at, walk.done)) } }
                         @match text.step(at) {
-                            Some(text) => pre { (parts::cut(text, MOST_CHARS)) },
-                            None => p { (by_itself(verb)) },
+                            Some(text) => pre { (components::truncated(text, MOST_CHARS)) },
+                            None => p { (implicit_step_note(verb)) },
                         }
                     }
                 }
@@ -29,7 +29,7 @@ pub fn list(walk: &Stepped, text: &ScriptText) -> Markup {
     }
 }
 
-fn stands(at: usize, done: usize) -> &'static str {
+fn step_class(at: usize, done: usize) -> &'static str {
     match at.cmp(&done) {
         std::cmp::Ordering::Less => "done",
         std::cmp::Ordering::Equal => "next",
@@ -38,7 +38,7 @@ fn stands(at: usize, done: usize) -> &'static str {
 }
 
 /// What is done without a word in robot.toml.
-fn by_itself(verb: &str) -> &'static str {
+fn implicit_step_note(verb: &str) -> &'static str {
     match verb {
         "get" => "No robot.toml says how to get there, so pieme asks for the `url` of task.toml.",
         "paginate" => {

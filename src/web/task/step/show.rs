@@ -3,19 +3,20 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::model::{Stepped, TaskName};
+use crate::model::{StepwiseState, TaskName};
 use crate::show::trace;
-use crate::taskdir::ScriptText;
+use crate::tasks::ScriptText;
 
-use super::super::super::gate::Visitor;
-use super::super::super::{layout, parts};
+use super::super::super::layout;
 use super::super::address;
 use super::list;
+use crate::web::auth::SessionUser;
+use crate::web::components;
 
 /// Of a variable's value.
 const MOST_CHARS: usize = 500;
 
-pub fn beginning(visitor: &Visitor, task: &TaskName) -> Markup {
+pub fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
     html! {
         p { "Walk through the robot one step at a time, back and forth, and look at the page between two steps. Nothing is published and nothing is kept." }
         (button(visitor, task, "", "Begin", true))
@@ -23,14 +24,14 @@ pub fn beginning(visitor: &Visitor, task: &TaskName) -> Markup {
 }
 
 /// What is known of a walk beside how it stands.
-pub struct Look<'a> {
+pub struct StepPageState<'a> {
     pub text: &'a ScriptText,
     pub is_busy: bool,
-    pub is_gone: bool,
+    pub has_ended: bool,
     pub has_page: bool,
 }
 
-pub fn walk(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>) -> Markup {
+pub fn walk(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &StepPageState<'_>) -> Markup {
     html! {
         div #walk data-live {
             (actions(visitor, task, walk, look))
@@ -46,11 +47,11 @@ pub fn walk(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>)
     }
 }
 
-fn actions(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>) -> Markup {
+fn actions(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &StepPageState<'_>) -> Markup {
     let all = walk.steps.len();
     html! {
         div.actions {
-            @if look.is_gone {
+            @if look.has_ended {
                 p.off { "The walk has ended: its process was stopped by a limit of the task, or crashed." }
             } @else if look.is_busy {
                 p { "The step is under way. " a href=(address(task, "/step")) { "Look again" } }
@@ -64,10 +65,10 @@ fn actions(visitor: &Visitor, task: &TaskName, walk: &Stepped, look: &Look<'_>) 
     }
 }
 
-fn button(visitor: &Visitor, task: &TaskName, path: &str, word: &str, can: bool) -> Markup {
+fn button(visitor: &SessionUser, task: &TaskName, path: &str, word: &str, can: bool) -> Markup {
     html! {
         form.inline method="post" action=(address(task, &format!("/step{path}"))) data-reload {
-            (layout::token(visitor))
+            (layout::csrf_field(visitor))
             button.main[path == "/next"] disabled[!can] { (word) }
         }
     }
@@ -86,7 +87,7 @@ fn step(last: &Value) -> Markup {
         @if !entries(&last["variables"]).is_empty() {
             h3 { "Variables" }
             dl.facts { @for (name, value) in entries(&last["variables"]) {
-                dt { (name) } dd { (parts::cut(&text(&value), MOST_CHARS)) @if !last["set"][&name].is_null() { span.faint { " (set by this step)" } } }
+                dt { (name) } dd { (components::truncated(&text(&value), MOST_CHARS)) @if !last["set"][&name].is_null() { span.faint { " (set by this step)" } } }
             } }
         }
         @if last["page"].is_object() { (page(&last["page"], text)) }
@@ -102,7 +103,7 @@ fn page(page: &Value, text: impl Fn(&Value) -> String) -> Markup {
             @for (name, value) in page["headers"].as_object().into_iter().flatten() { dt { (name) } dd { (text(value)) } }
             dt { "Title" } dd { (text(&page["title"])) }
             @if let Some(rows) = page["rows"].as_u64() {
-                dt { "Rows" } dd { (parts::number(rows)) " by the template, similarity " (parts::similarity(page["similarity"].as_f64())) }
+                dt { "Rows" } dd { (components::number(rows)) " by the template, similarity " (components::similarity(page["similarity"].as_f64())) }
             }
             dt { "Text" } dd { (text(&page["text"])) }
         }

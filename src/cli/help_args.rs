@@ -1,0 +1,201 @@
+//! What a person says about a page on the command line: the same words in `pieme learn` and `pieme label`.
+
+use crate::learn::adjust::RowAdjustment;
+use crate::learn::edits::{CandidateEdits, ColumnSelector, RequestedColumn, SpreadsheetStep};
+use crate::learn::enclose::Delimiter;
+use crate::learn::help::{Block, Help};
+use crate::learn::label::{Meaning, ValueLabel};
+use crate::learn::row_rule::RowRule;
+use crate::page::xpath;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "If the right list is not the first")]
+pub(super) struct HelpArgs {
+    /// A text in the block of one record, or all of the block's text; again for a record of another format
+    #[arg(long, value_name = "TEXT")]
+    enclose: Vec<String>,
+    /// The block of one record, by CSS: the first match
+    #[arg(long, value_name = "CSS")]
+    enclose_css: Vec<String>,
+    /// How like an enclosed block a row must be, from 0 to 1; 0.5 unless told
+    #[arg(long, value_name = "N", value_parser = theta)]
+    theta: Option<f64>,
+    /// A value of a record, named; a name that comes again starts the next record
+    #[arg(long, value_name = "NAME=VALUE", value_parser = labelled)]
+    label: Vec<ValueLabel>,
+    /// A text that is the same in each record, and in nothing else
+    #[arg(long, value_name = "TEXT")]
+    constant: Vec<String>,
+    /// A text of a record that is not wanted
+    #[arg(long, value_name = "TEXT")]
+    any: Vec<String>,
+    /// A text that stands in one record of the list; two are better than one
+    #[arg(long, value_name = "TEXT")]
+    record: Vec<String>,
+    #[command(flatten)]
+    touch: AdjustArgs,
+    #[command(flatten)]
+    told: RuleArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "If the picked list is nearly right (may be given again; in this order)")]
+struct AdjustArgs {
+    /// Make each row wider: to the element above, or by the sibling behind or before it
+    #[arg(long, value_name = "up|next|previous", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = widen)]
+    widen: Vec<RowAdjustment>,
+    /// Make each row narrower: to the element inside, or without its first or last sibling
+    #[arg(long, value_name = "down|first|last", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = narrow)]
+    narrow: Vec<RowAdjustment>,
+    /// Begin and end each row one item later, or earlier
+    #[arg(long, value_name = "back", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = rotate)]
+    rotate: Vec<RowAdjustment>,
+    /// Cut a column at a delimiter, or into words
+    #[arg(long, value_name = "COLUMN[=DELIMITER]", value_parser = split)]
+    split: Vec<SpreadsheetStep>,
+    /// Join columns into one
+    #[arg(long, value_name = "A,B[=NAME]", value_parser = join)]
+    join: Vec<SpreadsheetStep>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "As the last resort")]
+struct RuleArgs {
+    /// The rows: all elements that match
+    #[arg(long, value_name = "CSS", group = "rows_told")]
+    row_css: Option<String>,
+    /// The rows, by a simple XPath such as //li[@class='hit']
+    #[arg(long, value_name = "XPATH", group = "rows_told", value_parser = row_xpath)]
+    row_xpath: Option<String>,
+    /// The rows of a plain text: all lines that match
+    #[arg(long, value_name = "REGEX", group = "rows_told")]
+    row_regex: Option<String>,
+    /// A column: text or attribute of the first match in the row
+    #[arg(long, value_name = "NAME=CSS[@ATTRIBUTE]", value_parser = by_css)]
+    column: Vec<RequestedColumn>,
+    /// A column by a simple XPath that starts at the row, such as .//a/@href
+    #[arg(long, value_name = "NAME=XPATH", value_parser = by_xpath)]
+    column_xpath: Vec<RequestedColumn>,
+    /// A column: the first group of what matches in the row's text, or all of it
+    #[arg(long, value_name = "NAME=REGEX", value_parser = by_regex)]
+    column_regex: Vec<RequestedColumn>,
+}
+
+impl HelpArgs {
+    /// `pick` is the candidate that is touched, counted from 1.
+    pub(super) fn to_help(&self, pick: Option<usize>) -> Help {
+        let texts = self.enclose.iter().cloned().map(Block::Text);
+        let sign = |meaning: Meaning| move |text: &String| ValueLabel { meaning: meaning.clone(), text: text.clone() };
+        let constants = self.constant.iter().map(sign(Meaning::Constant));
+        let signs = constants.chain(self.any.iter().map(sign(Meaning::Wildcard)));
+        let (touch, told) = (&self.touch, &self.told);
+        let css = told.row_css.iter().chain(&told.row_xpath).cloned().map(RowRule::Css).next();
+        let finish = CandidateEdits {
+            candidate: pick.unwrap_or(1).saturating_sub(1),
+            adjust: [&touch.widen[..], &touch.narrow, &touch.rotate].concat(),
+            columns: [&told.column[..], &told.column_xpath, &told.column_regex].concat(),
+            sheet: [&touch.split[..], &touch.join].concat(),
+        };
+        Help {
+            enclosed: texts.chain(self.enclose_css.iter().cloned().map(Block::Css)).collect(),
+            labels: self.label.iter().cloned().chain(signs).collect(),
+            records: self.record.clone(),
+            threshold: self.theta,
+            rows: css.or_else(|| told.row_regex.clone().map(RowRule::Pattern)),
+            // Nothing done is nothing said, whichever candidate is picked.
+            finish: if finish.is_empty() { CandidateEdits::default() } else { finish },
+        }
+    }
+}
+
+fn labelled(text: &str) -> Result<ValueLabel, String> {
+    let (name, value) = name_and(text, "a label is NAME=VALUE, such as price=95")?;
+    Ok(ValueLabel::value(name, value))
+}
+
+fn name_and<'a>(text: &'a str, usage: &str) -> Result<(&'a str, &'a str), String> {
+    let (name, value) = text.split_once('=').ok_or(usage)?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() || value.is_empty() { Err(usage.to_owned()) } else { Ok((name, value)) }
+}
+
+fn theta(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|it| (0.0..1.0).contains(it)).ok_or_else(|| "a number from 0 to 1, such as 0.5".to_owned())
+}
+
+fn widen(text: &str) -> Result<RowAdjustment, String> {
+    match text {
+        "" => Ok(RowAdjustment::Widen),
+        "up" => Ok(RowAdjustment::WidenUp),
+        "next" => Ok(RowAdjustment::WidenNext),
+        "previous" => Ok(RowAdjustment::WidenPrevious),
+        _ => Err("up, next or previous".to_owned()),
+    }
+}
+
+fn narrow(text: &str) -> Result<RowAdjustment, String> {
+    match text {
+        "" => Ok(RowAdjustment::Narrow),
+        "down" => Ok(RowAdjustment::NarrowDown),
+        "first" => Ok(RowAdjustment::NarrowFirst),
+        "last" => Ok(RowAdjustment::NarrowLast),
+        _ => Err("down, first or last".to_owned()),
+    }
+}
+
+fn rotate(text: &str) -> Result<RowAdjustment, String> {
+    match text {
+        "" => Ok(RowAdjustment::Rotate),
+        "back" => Ok(RowAdjustment::RotateBack),
+        _ => Err("nothing, or back".to_owned()),
+    }
+}
+
+fn split(text: &str) -> Result<SpreadsheetStep, String> {
+    let (column, at) = match text.split_once('=') {
+        Some((column, delimiter)) if !delimiter.is_empty() => (column, Delimiter::Text(delimiter.to_owned())),
+        Some((column, _)) => (column, Delimiter::Words),
+        None => (text, Delimiter::Words),
+    };
+    Ok(SpreadsheetStep::Split { column: column.to_owned(), at })
+}
+
+fn join(text: &str) -> Result<SpreadsheetStep, String> {
+    let (columns, name) = match text.split_once('=') {
+        Some((columns, name)) if !name.trim().is_empty() => (columns, Some(name.trim().to_owned())),
+        Some((columns, _)) => (columns, None),
+        None => (text, None),
+    };
+    let columns: Vec<String> = columns.split(',').map(|it| it.trim().to_owned()).collect();
+    if columns.len() < 2 {
+        return Err("two or more columns, parted by commas".to_owned());
+    }
+    Ok(SpreadsheetStep::Join { columns, name, with: " ".to_owned() })
+}
+
+fn by_css(text: &str) -> Result<RequestedColumn, String> {
+    let (name, css) = name_and(text, "a column is NAME=CSS, such as price=.price or link=a@href")?;
+    let is_attribute =
+        |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    let (css, attribute) = match css.rsplit_once('@') {
+        Some((css, attribute)) if is_attribute(attribute) => (css.trim(), Some(attribute.to_lowercase())),
+        _ => (css, None),
+    };
+    let css = if css.is_empty() { ":scope" } else { css };
+    Ok(RequestedColumn { name: name.to_owned(), by: ColumnSelector::Css { css: css.to_owned(), attribute } })
+}
+
+fn row_xpath(text: &str) -> Result<String, String> {
+    xpath::to_css(text).map(|path| path.css).map_err(|error| error.to_string())
+}
+
+fn by_xpath(text: &str) -> Result<RequestedColumn, String> {
+    let (name, path) = name_and(text, "a column is NAME=XPATH, such as link=.//a/@href")?;
+    let xpath::CssPath { css, attribute } = xpath::to_css(path).map_err(|error| error.to_string())?;
+    Ok(RequestedColumn { name: name.to_owned(), by: ColumnSelector::Css { css, attribute } })
+}
+
+fn by_regex(text: &str) -> Result<RequestedColumn, String> {
+    let (name, pattern) = name_and(text, r"a column is NAME=REGEX, such as price=(\d+) EUR")?;
+    Ok(RequestedColumn { name: name.to_owned(), by: ColumnSelector::Pattern { pattern: pattern.to_owned() } })
+}

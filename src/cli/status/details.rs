@@ -1,0 +1,96 @@
+//! One task in full.
+
+use chrono::{DateTime, Utc};
+
+use crate::config::Config;
+use crate::judge;
+use crate::model::{PastRun, RunId};
+use crate::show::StatusLine;
+use crate::show::times::{ago, ahead, short};
+use crate::store::Store;
+
+use super::{CliError, output, table};
+
+/// Runs that are looked through for how long the state has lasted: all that are kept by default.
+const LOOKED_THROUGH: u32 = 1_000;
+
+pub fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, CliError> {
+    let now = Utc::now();
+    let mut past = Vec::new();
+    let mut waiting = None;
+    if let Some(store) = Store::open_reader_if_any(&config.store)? {
+        past = store.past_verdicts(&line.task, LOOKED_THROUGH)?;
+        waiting = quarantined_rows(&store, &past)?;
+    }
+    let since = judge::since(line.state, &line.standing, &past);
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    let mut fact = |name, text: Option<String>| facts.extend(text.map(|text| (name, text)));
+    fact("Title", line.title.as_ref().map(|title| output::cell(title, 200)));
+    fact("Since", since.map(|at| moment(at, now)));
+    fact("Published", Some(published(line, now)));
+    fact("Last run", line.last_run.as_ref().map(|run| last_run(run, now)));
+    fact("", line.last_run.as_ref().map(|run| output::cell(&run.verdict.sentence, 2_000)));
+    fact("Kept aside", waiting.map(|(run, rows)| format!("{rows} rows of run {run}, not published")));
+    fact("Fails", (line.fails > 0).then(|| format!("{} in a row", line.fails)));
+    fact("Now", line.progress.as_ref().map(|it| format!("{} pages, {} rows", it.pages, it.rows)));
+    fact("Stuck", line.stuck.clone());
+    fact("Next run", Some(next(line, now)));
+    fact("Numbers", line.last_run.is_some().then(|| format!("pieme explain {}", line.task)));
+    fact("Do", Some(line.advice.clone()).filter(|it| !it.is_empty()));
+    let mut shown = output::table(&[line.task.as_str(), ""]);
+    if styled {
+        shown.enforce_styling()
+    } else {
+        shown.force_no_tty()
+    };
+    shown.set_header([comfy_table::Cell::new(&line.task), table::state(line)]);
+    for (name, text) in facts {
+        shown.add_row([name.to_owned(), text]);
+    }
+    let problem = line.problem.as_ref().map(|problem| format!("\n\n{problem}")).unwrap_or_default();
+    Ok(format!("{shown}{problem}"))
+}
+
+/// The newest rows that wait for a person: runs after the last good one that were quarantined.
+fn quarantined_rows(store: &Store, past: &[PastRun]) -> Result<Option<(RunId, u64)>, CliError> {
+    for run in past.iter().take_while(|run| !run.verdict.outcome.is_published()) {
+        if let Some(rows) = store.quarantined_rows(run.run, 0, 0)? {
+            return Ok(Some((run.run, rows.total)));
+        }
+    }
+    Ok(None)
+}
+
+fn published(line: &StatusLine, now: DateTime<Utc>) -> String {
+    match (line.rows, line.last_ok) {
+        (Some(rows), Some(at)) => format!("{rows} rows, last good {}", moment(at, now)),
+        (Some(rows), None) => format!("{rows} rows"),
+        (None, _) => "nothing yet".to_owned(),
+    }
+}
+
+fn last_run(run: &PastRun, now: DateTime<Utc>) -> String {
+    let verdict = &run.verdict;
+    let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
+    format!(
+        "{}, {} rows of {} pages{similarity}, {} and took {} (run {})",
+        format_args!("{} ({})", verdict.outcome.word(), verdict.outcome.cause()),
+        verdict.rows,
+        verdict.pages,
+        ago(now - run.ended_at),
+        short(run.ended_at - run.started_at),
+        run.run
+    )
+}
+
+fn next(line: &StatusLine, now: DateTime<Utc>) -> String {
+    match (line.hold, line.next) {
+        (Some(hold), _) => hold.sentence(&line.task),
+        (None, Some(at)) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
+        (None, None) => "none is planned".to_owned(),
+    }
+}
+
+fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    format!("{} ({})", ago(now - at), at.format("%Y-%m-%d %H:%M:%S UTC"))
+}

@@ -1,0 +1,90 @@
+//! Where something is served: an address, a socket in the file system, or nowhere.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+const OFF: &str = "off";
+const UNIX: &str = "unix:";
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum ListenAddress {
+    Off,
+    Tcp(SocketAddr),
+    /// Whoever may open the socket may ask: its mode is 0660.
+    Unix(PathBuf),
+}
+
+impl Default for ListenAddress {
+    fn default() -> ListenAddress {
+        ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], 8642)))
+    }
+}
+
+impl ListenAddress {
+    /// A relative path is relative to the folder of config.toml.
+    pub(super) fn relative_to(self, folder: &Path) -> ListenAddress {
+        match self {
+            ListenAddress::Unix(path) => ListenAddress::Unix(folder.join(path)),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddress::Off => f.write_str(OFF),
+            ListenAddress::Tcp(address) => address.fmt(f),
+            ListenAddress::Unix(path) => write!(f, "{UNIX}{}", path.display()),
+        }
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ListenAddress, String> {
+        if text == OFF {
+            return Ok(ListenAddress::Off);
+        }
+        if let Some(path) = text.strip_prefix(UNIX).filter(|path| !path.is_empty()) {
+            return Ok(ListenAddress::Unix(PathBuf::from(path)));
+        }
+        let hint = "write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"";
+        text.parse().map(ListenAddress::Tcp).map_err(|_| format!("`{text}` is no place to listen at; {hint}"))
+    }
+}
+
+impl TryFrom<String> for ListenAddress {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ListenAddress, String> {
+        text.parse()
+    }
+}
+
+impl From<ListenAddress> for String {
+    fn from(place: ListenAddress) -> String {
+        place.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_survives_its_text() {
+        for text in ["off", "127.0.0.1:8642", "[::1]:80", "unix:state/web.sock"] {
+            assert_eq!(text.parse::<ListenAddress>().map(|place| place.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "8642", "localhost:8642", "unix:", "on"] {
+            assert!(text.parse::<ListenAddress>().is_err_and(|why| why.contains("127.0.0.1:8642")), "{text}");
+        }
+    }
+}

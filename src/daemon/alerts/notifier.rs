@@ -1,0 +1,186 @@
+//! Delivers alerts, beside everything else: what is to be delivered is in the store, and is marked there once it was.
+//!
+//! A `kill -9` between the delivery and the mark delivers it a second time, under the same id.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt;
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::alert::{self, DeliveryContext, DeliveryError, DeliveryTarget};
+use crate::config::{Config, secrets};
+use crate::store::{OutboxEntry, Store, StoreError};
+
+use crate::daemon::metrics::DaemonMetrics;
+use crate::daemon::store_handle::StoreHandle;
+use crate::daemon::threads;
+
+/// Deliveries at the same time.
+const MAX_CONCURRENT: usize = 8;
+/// Letters that are fetched together: with thousands waiting the store is not asked for each.
+const BATCH_SIZE: usize = 64;
+/// Between a try and the next, in seconds; after the last one it is given up. A day in all, most of it in the first hours.
+const RETRY_DELAYS: &[i64] = &[10, 60, 300, 1_800, 3_600, 7_200, 21_600, 43_200];
+/// A store that cannot be read is asked again after this.
+const STORE_RETRY_DELAY: Duration = Duration::from_secs(30);
+/// What is under way when the daemon stops may still arrive.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// A handle on the one who delivers.
+#[derive(Clone)]
+pub struct Notifier {
+    wake_up: Arc<Notify>,
+}
+
+/// Ends the deliveries with the daemon.
+pub struct NotifierTask {
+    stop: watch::Sender<bool>,
+    handle: JoinHandle<()>,
+}
+
+impl Notifier {
+    pub fn start(config: Arc<Config>, keeper: StoreHandle, figures: Arc<DaemonMetrics>) -> (Notifier, NotifierTask) {
+        let courier = Notifier { wake_up: Arc::new(Notify::new()) };
+        let (stop, stopped) = watch::channel(false);
+        let bag = NotifierContext { config, store: keeper, metrics: figures };
+        let going = tokio::spawn(delivery_loop(bag, courier.clone(), stopped));
+        (courier, NotifierTask { stop, handle: going })
+    }
+
+    /// There is something to deliver.
+    pub fn wake(&self) {
+        self.wake_up.notify_one();
+    }
+}
+
+impl NotifierTask {
+    /// Lets what is under way arrive, for a little while.
+    pub async fn stop(self) {
+        self.stop.send_replace(true);
+        if tokio::time::timeout(STOP_GRACE, self.handle).await.is_err() {
+            tracing::warn!("some alerts were under way; they are delivered at the next start, perhaps again");
+        }
+    }
+}
+
+/// What the courier carries with it.
+#[derive(Clone)]
+struct NotifierContext {
+    config: Arc<Config>,
+    store: StoreHandle,
+    metrics: Arc<DaemonMetrics>,
+}
+
+async fn delivery_loop(bag: NotifierContext, courier: Notifier, mut stopped: watch::Receiver<bool>) {
+    let mut going: JoinSet<OutboxEntry> = JoinSet::new();
+    let mut under_way: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut waiting: VecDeque<OutboxEntry> = VecDeque::new();
+    while !*stopped.borrow() {
+        let mut pause = STORE_RETRY_DELAY;
+        if waiting.is_empty() {
+            match due_entries(&bag, &under_way).await {
+                Ok((letters, until_next)) => (waiting, pause) = (letters, until_next),
+                Err(error) => tracing::error!("alerts cannot be delivered: {error}"),
+            }
+        }
+        while going.len() < MAX_CONCURRENT
+            && let Some(letter) = waiting.pop_front()
+        {
+            under_way.insert((letter.id.clone(), letter.target.clone()));
+            let bag = bag.clone();
+            going.spawn(async move {
+                deliver_entry(&bag, &letter).await;
+                letter
+            });
+        }
+        tokio::select! {
+            Some(done) = going.join_next() => {
+                if let Ok(letter) = done {
+                    under_way.remove(&(letter.id, letter.target));
+                }
+            }
+            () = courier.wake_up.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            _ = stopped.changed() => {}
+        }
+    }
+    while going.join_next().await.is_some() {}
+}
+
+/// What may be delivered now, and how long nothing more will come up by itself.
+async fn due_entries(
+    bag: &NotifierContext,
+    under_way: &BTreeSet<(String, String)>,
+) -> Result<(VecDeque<OutboxEntry>, Duration), StoreError> {
+    let most = BATCH_SIZE + under_way.len();
+    let ask = move |store: &mut Store| {
+        Ok::<_, StoreError>((store.due_deliveries(Utc::now(), most)?, store.next_delivery_at()?))
+    };
+    let (mut letters, next) = bag.store.call(ask).await?;
+    letters.retain(|letter| !under_way.contains(&(letter.id.clone(), letter.target.clone())));
+    let until_next = next.map_or(STORE_RETRY_DELAY, |at| (at - Utc::now()).to_std().unwrap_or_default());
+    // What is under way or stands behind it is due already; its end wakes us.
+    Ok((letters.into(), until_next.clamp(Duration::from_secs(1), STORE_RETRY_DELAY)))
+}
+
+/// One try, and what came of it.
+async fn deliver_entry(bag: &NotifierContext, letter: &OutboxEntry) {
+    // One that panics is tried again like any other; left under way, it would never be.
+    let done = AssertUnwindSafe(try_once(bag, letter)).catch_unwind().await;
+    let done = done.unwrap_or_else(|panic| Err(format!("pieme failed: {}", threads::panic_message(panic)).into()));
+    let (now, target) = (Utc::now(), DeliveryTarget::redacted(&letter.target));
+    bag.metrics.count_delivery(done.is_ok());
+    let marked = match done {
+        Ok(()) => {
+            tracing::info!(task = %letter.task, id = %letter.id, "alert delivered to {target}");
+            let letter = letter.clone();
+            bag.store.call(move |store| store.mark_delivered(&letter, now)).await
+        }
+        Err(why) => {
+            let next_try = next_try(letter.attempts, why.retry_after, now);
+            let then = next_try.map_or("given up".to_owned(), |at| format!("next try {}", at.format("%H:%M:%S UTC")));
+            tracing::warn!(task = %letter.task, id = %letter.id, "alert not delivered to {target}: {why}; {then}");
+            let letter = letter.clone();
+            bag.store.call(move |store| store.mark_undelivered(&letter, &why.sentence, next_try)).await
+        }
+    };
+    if let Err(error) = marked {
+        tracing::error!(task = %letter.task, id = %letter.id, "what came of an alert could not be kept: {error}");
+    }
+}
+
+async fn try_once(bag: &NotifierContext, letter: &OutboxEntry) -> Result<(), DeliveryError> {
+    let notice = serde_json::from_str(&letter.json).map_err(|error| format!("it cannot be read any more: {error}"))?;
+    let (settings, smtp) = (&bag.config.alert, &bag.config.smtp);
+    let names = alert::secrets_of(&letter.target, settings, smtp);
+    let secrets = secrets::lookup_all(&bag.config, &names).map_err(|error| error.to_string())?;
+    alert::deliver(&DeliveryContext { settings, smtp, secrets }, &letter.target, &notice, Utc::now()).await
+}
+
+/// When it is tried again after so many tries before this one; never when they were enough.
+fn next_try(tries: u32, wait: Option<Duration>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let pause = *RETRY_DELAYS.get(usize::try_from(tries).ok()?)?;
+    let wait = wait.and_then(|wait| i64::try_from(wait.as_secs()).ok()).unwrap_or(0);
+    Some(now + TimeDelta::seconds(pause.max(wait)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_is_away_is_tried_for_a_day_and_then_given_up() {
+        let now = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+        let pauses: Vec<i64> =
+            (0..).map_while(|tries| next_try(tries, None, now)).map(|at| (at - now).num_seconds()).collect();
+        assert_eq!(pauses, RETRY_DELAYS);
+        assert!((20..28).contains(&(pauses.iter().sum::<i64>() / 3_600)), "about a day");
+        let asked = next_try(0, Some(Duration::from_secs(120)), now).expect("a second try");
+        assert_eq!((asked - now).num_seconds(), 120, "as long as the other side asks for");
+    }
+}

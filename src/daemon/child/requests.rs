@@ -1,0 +1,113 @@
+//! What a child asks of its parent while it runs, and what the parent grants: turns at hosts, connections, kept pages, robots.txt
+//! files.
+//! Nothing that a child says is believed beyond the caps here.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use crate::due;
+use crate::model::{CachedPage, RobotsTxt, RunId};
+use crate::protocol::ParentAnswer;
+use crate::tasks;
+use crate::tasks::{PageCache, TaskFolder};
+
+use super::connector::ChildConnector;
+use crate::daemon::host_limiter::{AnswerSender, ChildAnswer, SharedHostLimiter};
+
+/// A robots.txt may ask for a delay of its own, up to this; a task's `fetch.delay` may be longer.
+const MAX_DELAY: Duration = Duration::from_secs(60);
+/// No child can shut a host to other tasks for longer than this, nor for longer than until its own next run
+/// (docs/design/safety.md 6.23). A host that wants more peace says so again to the one request that is made after it.
+const MAX_PAUSE: Duration = Duration::from_secs(3600);
+/// Pages and robots.txt files that one run may have kept: each is a write to the disk.
+const MAX_WRITES: u32 = 100;
+
+pub struct ChildRequests {
+    run: RunId,
+    folder: TaskFolder,
+    host_limiter: SharedHostLimiter,
+    answers: AnswerSender,
+    pub connector: ChildConnector,
+    pub page_cache: PageCache,
+    robots: Vec<RobotsTxt>,
+    writes: u32,
+}
+
+impl ChildRequests {
+    /// Opens for a run; it is in no line yet.
+    pub fn open(run: RunId, folder: &TaskFolder, turns: SharedHostLimiter, answers: AnswerSender) -> ChildRequests {
+        turns.register(run, answers.clone());
+        let kept = PageCache::read(&folder.dir);
+        let broker = ChildConnector::new(&folder.task, &folder.script, answers.clone());
+        ChildRequests {
+            run,
+            folder: folder.clone(),
+            host_limiter: turns,
+            answers,
+            connector: broker,
+            page_cache: kept,
+            robots: Vec::new(),
+            writes: 0,
+        }
+    }
+
+    pub fn request_turn(&self, host: &str, delay_ms: u64) {
+        let most = MAX_DELAY.max(self.folder.task.fetch.delay.0);
+        self.host_limiter.request_turn(self.run, host, Duration::from_millis(delay_ms).min(most));
+    }
+
+    pub fn release_turn(&self, pause_ms: u64, now: DateTime<Utc>) {
+        let due = due::next_due(&self.folder.task.schedule, now, &self.folder.name);
+        let period = due.ok().and_then(|due| (due.start_at - now).to_std().ok()).unwrap_or(MAX_PAUSE);
+        self.host_limiter.release_turn(self.run, Duration::from_millis(pause_ms).min(period).min(MAX_PAUSE));
+    }
+
+    /// The child waits for a person: whatever it has said of its turn, others may have the host.
+    pub fn release_while_idle(&self) {
+        self.host_limiter.release_while_idle(self.run);
+    }
+
+    pub fn keep_page(&mut self, page: CachedPage, body: &[u8], now: DateTime<Utc>) {
+        self.writes += 1;
+        if self.writes <= MAX_WRITES
+            && let Err(error) = self.page_cache.put(page, body, now)
+        {
+            tracing::warn!(task = %self.folder.name, "a page could not be kept for the next run: {error}");
+        }
+    }
+
+    pub fn send_cached_body(&mut self, url: &Url, now: DateTime<Utc>) {
+        let body = self.page_cache.body(url, now);
+        let answer = ParentAnswer::Body { found: body.is_some() };
+        // A child that has gone needs no answer.
+        let _ = self.answers.send(ChildAnswer::Reply(answer, body.unwrap_or_default()));
+    }
+
+    pub fn keep_robots(&mut self, robots: RobotsTxt) {
+        self.writes += 1;
+        if self.writes <= MAX_WRITES {
+            self.robots.push(robots);
+        }
+    }
+
+    /// The run has said all it had to say: writes down what is kept.
+    pub fn save(mut self) {
+        let mut written = self.page_cache.write();
+        let robots = std::mem::take(&mut self.robots);
+        if !robots.is_empty() {
+            written = written.and(tasks::write_robots(&self.folder.dir, robots));
+        }
+        if let Err(error) = written {
+            tracing::warn!(task = %self.folder.name, "what the next run could use was not kept: {error}");
+        }
+    }
+}
+
+impl Drop for ChildRequests {
+    /// However the run ended, nobody waits for it any longer, and its pipe can be closed.
+    fn drop(&mut self) {
+        self.host_limiter.unregister(self.run);
+    }
+}

@@ -1,0 +1,215 @@
+//! What runs next. Pure: told what is due, what was asked for and what has ended; never looks at a clock.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use chrono::{DateTime, Utc};
+
+use crate::due::{Due, ScheduleSlot};
+use crate::model::TaskName;
+use crate::model::task::Overlap;
+use crate::store::Trigger;
+
+/// A task is at most once in `waiting` and at most once in `running`.
+#[derive(Debug, Default)]
+pub struct RunQueue {
+    plans: BTreeMap<TaskName, Due>,
+    /// The same plans in the order in which they start.
+    by_time: BTreeSet<(DateTime<Utc>, TaskName)>,
+    queued: VecDeque<QueuedRun>,
+    /// The names in `waiting`: thousands may fall due at once.
+    queued_names: BTreeSet<TaskName>,
+    running: BTreeMap<TaskName, Trigger>,
+}
+
+/// A run that may start as soon as there is room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedRun {
+    pub name: TaskName,
+    pub slot: Option<ScheduleSlot>,
+    pub trigger: Trigger,
+}
+
+impl RunQueue {
+    pub fn plan(&mut self, name: TaskName, due: Due) {
+        self.remove_plan(&name);
+        self.by_time.insert((due.start_at, name.clone()));
+        self.plans.insert(name, due);
+    }
+
+    fn remove_plan(&mut self, name: &TaskName) {
+        if let Some(due) = self.plans.remove(name) {
+            self.by_time.remove(&(due.start_at, name.clone()));
+        }
+    }
+
+    /// When the first plan falls due.
+    pub fn next_start(&self) -> Option<DateTime<Utc>> {
+        self.by_time.first().map(|(start_at, _)| *start_at)
+    }
+
+    /// No further runs; one under way goes on.
+    pub fn forget(&mut self, name: &TaskName) {
+        self.remove_plan(name);
+        if self.queued_names.remove(name) {
+            self.queued.retain(|it| it.name != *name);
+        }
+    }
+
+    pub fn planned(&self, name: &TaskName) -> Option<Due> {
+        self.plans.get(name).copied()
+    }
+
+    /// Takes out the plans whose time has come, the oldest first; the caller plans each task's next one.
+    pub fn take_due(&mut self, now: DateTime<Utc>) -> Vec<(TaskName, ScheduleSlot)> {
+        let mut fallen = Vec::new();
+        while self.next_start().is_some_and(|start_at| start_at <= now)
+            && let Some((_, name)) = self.by_time.pop_first()
+        {
+            fallen.extend(self.plans.remove(&name).map(|due| (name, due.slot)));
+        }
+        fallen
+    }
+
+    /// Puts a scheduled run in line. False when it is skipped because the task is still busy with an earlier one.
+    pub fn queue_slot(&mut self, name: TaskName, slot: ScheduleSlot, trigger: Trigger, overlap: Overlap) -> bool {
+        let waits = self.queued_names.contains(&name);
+        let free = match overlap {
+            Overlap::Skip => !waits && !self.running.contains_key(&name),
+            Overlap::Queue => !waits,
+        };
+        if free {
+            self.queued_names.insert(name.clone());
+            self.queued.push_back(QueuedRun { name, slot: Some(slot), trigger });
+        }
+        free
+    }
+
+    /// The first run of a new task goes last: ten thousand of them are in nobody's way.
+    pub fn queue_last(&mut self, name: TaskName) {
+        if self.queued_names.insert(name.clone()) {
+            self.queued.push_back(QueuedRun { name, slot: None, trigger: Trigger::Schedule });
+        }
+    }
+
+    /// A run out of turn goes first. One that waits already is moved to the front; it keeps its slot.
+    pub fn queue_first(&mut self, name: TaskName, trigger: Trigger) {
+        let place = match self.queued_names.insert(name.clone()) {
+            true => None,
+            false => self.queued.iter().position(|it| it.name == name),
+        };
+        let first = match place.and_then(|place| self.queued.remove(place)) {
+            Some(waiting) => waiting,
+            None => QueuedRun { name, slot: None, trigger },
+        };
+        self.queued.push_front(first);
+    }
+
+    /// The next run to start, if there is room; a task that is running lets others pass.
+    pub fn start_next(&mut self, max_running: usize) -> Option<QueuedRun> {
+        if self.running.len() >= max_running {
+            return None;
+        }
+        let place = self.queued.iter().position(|it| !self.running.contains_key(&it.name))?;
+        let waiting = self.queued.remove(place)?;
+        self.queued_names.remove(&waiting.name);
+        self.running.insert(waiting.name.clone(), waiting.trigger);
+        Some(waiting)
+    }
+
+    pub fn finish(&mut self, name: &TaskName) {
+        self.running.remove(name);
+    }
+
+    pub fn running_count(&self) -> usize {
+        self.running.len()
+    }
+
+    /// The tasks that run or wait to.
+    pub fn active_tasks(&self) -> Vec<TaskName> {
+        self.running.keys().chain(&self.queued_names).cloned().collect()
+    }
+
+    /// Runs that wait for room.
+    pub fn queued_count(&self) -> usize {
+        self.queued.len()
+    }
+
+    /// Why the task is running, if it is.
+    pub fn running_trigger(&self, name: &TaskName) -> Option<Trigger> {
+        self.running.get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> TaskName {
+        TaskName::new(text).expect("a name of the test")
+    }
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time of this century")
+    }
+
+    fn due(seconds: i64) -> Due {
+        Due { slot: ScheduleSlot(at(seconds)), start_at: at(seconds) }
+    }
+
+    fn started(agenda: &mut RunQueue, max_running: usize) -> Vec<String> {
+        std::iter::from_fn(|| agenda.start_next(max_running)).map(|it| it.name.to_string()).collect()
+    }
+
+    #[test]
+    fn due_runs_start_in_turn_and_never_above_the_cap() {
+        let mut agenda = RunQueue::default();
+        for (task, seconds) in [("a", 0), ("b", 0), ("c", 10)] {
+            agenda.plan(name(task), due(seconds));
+        }
+        for (task, slot) in agenda.take_due(at(5)) {
+            assert!(agenda.queue_slot(task, slot, Trigger::Schedule, Overlap::Skip));
+        }
+        assert_eq!(started(&mut agenda, 1), ["a"]);
+        agenda.finish(&name("a"));
+        assert_eq!(started(&mut agenda, 1), ["b"]);
+        assert_eq!(agenda.take_due(at(9)), []);
+        assert_eq!(agenda.take_due(at(10)).len(), 1);
+    }
+
+    #[test]
+    fn a_task_never_overlaps_itself() {
+        let mut agenda = RunQueue::default();
+        agenda.queue_first(name("a"), Trigger::Person);
+        assert_eq!(started(&mut agenda, 9), ["a"]);
+        assert!(!agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip));
+        assert!(agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Queue));
+        assert!(
+            !agenda.queue_slot(name("a"), ScheduleSlot(at(60)), Trigger::Schedule, Overlap::Queue),
+            "one in line is enough"
+        );
+        agenda.queue_first(name("b"), Trigger::Person);
+        assert_eq!(started(&mut agenda, 9), ["b"], "a task that runs lets others pass");
+        agenda.finish(&name("a"));
+        assert_eq!(started(&mut agenda, 9), ["a"]);
+    }
+
+    #[test]
+    fn a_forgotten_task_starts_no_more() {
+        let mut agenda = RunQueue::default();
+        agenda.plan(name("a"), due(0));
+        agenda.queue_first(name("a"), Trigger::Person);
+        agenda.forget(&name("a"));
+        assert_eq!(agenda.take_due(at(99)), []);
+        assert_eq!(started(&mut agenda, 9), Vec::<String>::new());
+    }
+
+    #[test]
+    fn asking_for_a_run_that_waits_keeps_its_slot() {
+        let mut agenda = RunQueue::default();
+        agenda.queue_slot(name("b"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
+        agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
+        agenda.queue_first(name("a"), Trigger::Person);
+        let first = agenda.start_next(9).expect("there is room");
+        assert_eq!((first.name, first.slot), (name("a"), Some(ScheduleSlot(at(0)))));
+    }
+}

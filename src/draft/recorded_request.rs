@@ -1,0 +1,274 @@
+//! One request as a browser made it → the step that makes it again.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use url::Url;
+
+use super::secret::{Vault, is_key, is_sensitive};
+use crate::model::script::RequestStep;
+
+/// A request, before anything is kept back or left out.
+#[derive(Clone, Debug)]
+pub struct RecordedRequest {
+    pub method: String,
+    pub url: Url,
+    pub headers: Vec<(String, String)>,
+    pub body: RecordedBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordedBody {
+    Empty,
+    Form(Vec<(String, String)>),
+    Multipart(Vec<(String, String)>),
+    Json(Value),
+    /// Something that a script cannot send: its kind.
+    Other(String),
+}
+
+/// What browsers send by themselves, and what belongs to the connection.
+const BROWSER_HEADERS: &[&str] = &[
+    "accept-encoding",
+    "accept-language",
+    "alt-used",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "device-memory",
+    "dnt",
+    "dpr",
+    "downlink",
+    "ect",
+    "expect",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "keep-alive",
+    "origin",
+    "pragma",
+    "priority",
+    "proxy-connection",
+    "purpose",
+    "range",
+    "referer",
+    "rtt",
+    "save-data",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "viewport-width",
+    "width",
+    "x-client-data",
+];
+
+impl RecordedRequest {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn is_post(&self) -> bool {
+        !matches!(self.method.as_str(), "GET" | "HEAD")
+    }
+
+    /// The fields of a form, however they were packed.
+    pub fn fields(&self) -> &[(String, String)] {
+        match &self.body {
+            RecordedBody::Form(fields) | RecordedBody::Multipart(fields) => fields,
+            RecordedBody::Empty | RecordedBody::Json(_) | RecordedBody::Other(_) => &[],
+        }
+    }
+
+    /// The request as a `get` or `post`, and what is to be said about it. What `taken` names, a field or a header, is
+    /// written as `taken` says: it comes from an earlier page.
+    pub fn to_request_step(&self, vault: &mut Vault, taken: &BTreeMap<String, String>) -> (RequestStep, Vec<String>) {
+        let mut comments = Vec::new();
+        if !matches!(self.method.as_str(), "GET" | "POST") {
+            let instead = if self.is_post() { "post" } else { "get" };
+            comments.push(format!(
+                "The browser's method was {}; a robot can only `get` and `post`, so this is a `{instead}`.",
+                self.method
+            ));
+        }
+        let (url, query) = redacted_url(&self.url, vault, &mut comments);
+        let mut ask = RequestStep { url, query, headers: self.headers(vault, taken), ..RequestStep::default() };
+        match &self.body {
+            RecordedBody::Empty => {}
+            RecordedBody::Form(fields) => ask.form = redacted_form(fields, vault, taken, &mut comments),
+            RecordedBody::Multipart(fields) => {
+                comments.push("The browser sent this as multipart; `post` sends it as a plain form. If the site insists, `submit` its form.".to_owned());
+                ask.form = redacted_form(fields, vault, taken, &mut comments);
+            }
+            RecordedBody::Json(json) => ask.json = Some(redacted_json(json, "json", vault, &mut comments)),
+            RecordedBody::Other(kind) => {
+                comments.push(format!("The browser also sent {kind}, which a robot cannot send; it is left out."));
+            }
+        }
+        (ask, comments)
+    }
+
+    fn headers(&self, vault: &mut Vault, taken: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut kept = BTreeMap::new();
+        for (name, value) in &self.headers {
+            let name = name.to_lowercase();
+            if is_browser_header(&name, value) {
+                continue;
+            }
+            let value = match taken.get(&name) {
+                Some(text) => text.clone(),
+                None => redacted_header(&name, value, vault),
+            };
+            kept.insert(name, value);
+        }
+        kept
+    }
+}
+
+/// Would any browser, or pieme, send this without being told?
+pub fn is_browser_header(name: &str, value: &str) -> bool {
+    let asks_for_data = value.contains("json") || value.contains("graphql") || value.contains("text/csv");
+    name.starts_with([':']) || name.starts_with("sec-") || BROWSER_HEADERS.contains(&name) || name == "accept" && !asks_for_data
+        // Those of the tools that measure a site, and of networks in between.
+        || ["x-datadog-", "x-newrelic-", "x-forwarded-"].iter().any(|start| name.starts_with(start))
+        || matches!(name, "traceparent" | "tracestate" | "sentry-trace" | "baggage" | "newrelic" | "x-b3-traceid" | "x-b3-spanid")
+}
+
+fn redacted_header(name: &str, value: &str, vault: &mut Vault) -> String {
+    if !is_sensitive(name, value) {
+        return escape_variables(value);
+    }
+    // `Bearer …`: the word before it is no secret, and the same token may stand elsewhere without it.
+    match value.split_once(' ') {
+        Some((scheme, token)) if !token.contains(' ') && scheme.chars().all(|c| c.is_ascii_alphabetic()) => {
+            format!(
+                "{} {}",
+                escape_variables(scheme),
+                vault.replace_secret(name, format!("the header {name}, without “{scheme} ”"), token)
+            )
+        }
+        _ => vault.replace_secret(name, format!("the header {name}"), value),
+    }
+}
+
+/// The address without its secrets; parameters that hold one go into `query`, where the robot spells them for the address.
+fn redacted_url(url: &Url, vault: &mut Vault, comments: &mut Vec<String>) -> (String, BTreeMap<String, String>) {
+    let mut url = url.clone();
+    // An error means that this kind of address can have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    if let Some(at) = url.path().to_lowercase().find(";jsessionid=") {
+        let path = url.path()[..at].to_owned();
+        url.set_path(&path);
+        comments.push("The session in the address is left out: the site gives every run its own.".to_owned());
+    }
+    let mut query = BTreeMap::new();
+    let pairs: Vec<(String, String)> = url.query_pairs().map(|(key, value)| (key.into(), value.into())).collect();
+    if pairs.iter().any(|(key, value)| is_sensitive(key, value)) {
+        let (secret, open): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(key, value)| is_sensitive(key, value));
+        for (key, value) in secret {
+            let hidden = vault.replace_secret(&key, format!("the parameter {key} of the address"), &value);
+            query.insert(escape_variables(&key), hidden);
+        }
+        url.set_query(None);
+        if !open.is_empty() {
+            url.query_pairs_mut().extend_pairs(open);
+        }
+    }
+    let segments: Vec<String> = url
+        .path()
+        .split('/')
+        .map(|part| {
+            if is_key(part) {
+                vault.replace_secret("path", "a part of the address", part)
+            } else {
+                escape_variables(part)
+            }
+        })
+        .collect();
+    let mut text = url.as_str().to_owned();
+    let path = url.path().to_owned();
+    if let Some(at) = text.find("://").and_then(|scheme| text[scheme + 3..].find('/').map(|slash| scheme + 3 + slash)) {
+        text.replace_range(at..at + path.len(), &segments.join("/"));
+    }
+    (text, query)
+}
+
+fn redacted_form(
+    fields: &[(String, String)],
+    vault: &mut Vault,
+    taken: &BTreeMap<String, String>,
+    comments: &mut Vec<String>,
+) -> BTreeMap<String, String> {
+    let mut form = BTreeMap::new();
+    for (name, value) in fields {
+        let value = match taken.get(name) {
+            Some(text) => text.clone(),
+            None => redacted_field(name, value, vault),
+        };
+        if form.insert(escape_variables(name), value).is_some() {
+            comments.push(format!(
+                "The field {name} was sent several times; a script can send it once, and this is the last."
+            ));
+        }
+    }
+    form
+}
+
+/// A field's value as it may be written.
+pub fn redacted_field(name: &str, value: &str, vault: &mut Vault) -> String {
+    if is_sensitive(name, value) {
+        vault.replace_secret(name, format!("the field {name}"), value)
+    } else {
+        escape_variables(value)
+    }
+}
+
+/// A JSON document without its secrets. TOML knows no null: such keys are left out.
+fn redacted_json(json: &Value, key: &str, vault: &mut Vault, comments: &mut Vec<String>) -> Value {
+    match json {
+        Value::String(text) if is_sensitive(key, text) => {
+            Value::String(vault.replace_secret(key, format!("{key} in the JSON that is sent"), text))
+        }
+        Value::Number(number) if is_sensitive(key, "1") => {
+            Value::String(vault.replace_secret(key, format!("{key} in the JSON that is sent"), &number.to_string()))
+        }
+        Value::String(text) => Value::String(escape_variables(text)),
+        Value::Array(items) => {
+            let has_null = items.iter().any(Value::is_null);
+            if has_null {
+                comments
+                    .push(format!("The list {key} had empty places (null), which TOML cannot say; they are left out."));
+            }
+            Value::Array(
+                items.iter().filter(|it| !it.is_null()).map(|item| redacted_json(item, key, vault, comments)).collect(),
+            )
+        }
+        Value::Object(map) => {
+            let (empty, full): (Vec<_>, Vec<_>) = map.iter().partition(|(_, value)| value.is_null());
+            if !empty.is_empty() {
+                let names: Vec<&str> = empty.into_iter().map(|(key, _)| key.as_str()).collect();
+                comments.push(format!(
+                    "Empty in the JSON (null), and left out since TOML cannot say so: {}.",
+                    names.join(", ")
+                ));
+            }
+            Value::Object(
+                full.into_iter().map(|(key, item)| (key.clone(), redacted_json(item, key, vault, comments))).collect(),
+            )
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => json.clone(),
+    }
+}
+
+/// A text that stands for itself: `${` would be a variable.
+pub fn escape_variables(text: &str) -> String {
+    text.replace("${", "$${")
+}

@@ -1,0 +1,309 @@
+//! From an address to a task whose columns have names. The folder is made ready out of sight and appears in `tasks/` whole: who
+//! gives up half-way leaves nothing behind.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+use url::Url;
+
+use crate::config::Config;
+use crate::model::task::NameError;
+use crate::model::{Failure, Outcome, StoreAddress, TaskName, TimeSpan, Verdict};
+use crate::tasks;
+use crate::tasks::{Problem, TaskFolder};
+
+/// What begins with a dot is no task.
+const PREFIX: &str = ".adding-";
+/// Nobody takes longer to choose. What is older was left behind by a process that was killed.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
+/// Longer names are cut: they head the columns of tables.
+const MAX_NAME: usize = 40;
+/// Pages that are read before a person is asked: the list, and whether it goes on. The task's first run reads all.
+const TRIAL_PAGES: u32 = 2;
+
+/// What a person says of a new task.
+pub struct NewTask {
+    pub url: Url,
+    pub name: TaskName,
+    /// How often it runs.
+    pub every: String,
+    /// A real browser fetches the pages.
+    pub browser: bool,
+    /// The address is of this machine or of a private network, and rightly so.
+    pub allow_private: bool,
+    /// The site's robots.txt is not asked.
+    pub ignore_robots: bool,
+    /// Pages that a run reads at most; none: as many as a task without limits of its own.
+    pub max_pages: Option<u32>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    #[error("`{typed}` is no address of a page: {why}")]
+    Address { typed: String, why: String },
+    #[error("`{typed}` is no span of time: {why}; write 30m, 6h or 1d")]
+    Every { typed: String, why: String },
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("there is a task `{0}` already: give another name, or label that one")]
+    Taken(TaskName),
+    /// The address is private, and nobody has said that it may be.
+    #[error("{0}")]
+    Private(String),
+    #[error("{0}")]
+    Problem(String),
+    #[error("{path}: {source}", path = .path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// There is no list to choose from. The sentence is the run's own.
+    #[error("no task was made: {sentence}; {advice}", advice = advice(.outcome))]
+    NothingSeen { outcome: Outcome, sentence: String },
+}
+
+/// What people type has no scheme more often than not.
+pub fn address(typed: &str) -> Result<Url, AddError> {
+    let typed = typed.trim();
+    let with_scheme = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
+    let refused = |why: String| AddError::Address { typed: typed.chars().take(200).collect(), why };
+    let url = Url::parse(&with_scheme).map_err(|error| refused(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(refused("it must begin with http:// or https://".to_owned()));
+    }
+    Ok(url)
+}
+
+/// `https://www.example.org/hotels/list.html` as `example-hotels-list`, with a number where that is taken.
+pub fn free_name(config: &Config, url: &Url) -> Result<TaskName, AddError> {
+    let base = name_of(url);
+    let numbered = (2..).map(|n| format!("{base}-{n}"));
+    let free = std::iter::once(base.clone()).chain(numbered).find(|it| !config.tasks.join(it).exists());
+    Ok(TaskName::new(&free.unwrap_or(base))?)
+}
+
+/// A task that nobody sees yet, beside its place so that it can be moved there in one step.
+pub struct TaskDraft {
+    pub name: TaskName,
+    /// Everything as configured, but for what is written.
+    pub config: Config,
+    home: PathBuf,
+    made: PathBuf,
+    /// Goes away with the draft.
+    _scratch: TempDir,
+}
+
+impl TaskDraft {
+    pub fn new(config: &Config, new: &NewTask) -> Result<TaskDraft, AddError> {
+        let home = config.tasks.join(new.name.as_str());
+        if home.exists() {
+            return Err(AddError::Taken(new.name.clone()));
+        }
+        let text = task_toml(new)?;
+        let failed = |source| AddError::Io { path: config.tasks.clone(), source };
+        fs::create_dir_all(&config.tasks).map_err(failed)?;
+        let scratch = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&config.tasks).map_err(failed)?;
+        let aside = trial_config(config, scratch.path());
+        let made = aside.tasks.join(new.name.as_str());
+        fs::create_dir_all(&made).map_err(failed)?;
+        fs::write(made.join(tasks::TASK_FILE), text).map_err(failed)?;
+        let draft = TaskDraft { name: new.name.clone(), config: aside, home, made, _scratch: scratch };
+        // Where the file is wrong is said of a file that nobody has seen.
+        draft.folder().map_err(|problem| refusal(problem.message))?;
+        Ok(draft)
+    }
+
+    pub fn folder(&self) -> Result<TaskFolder, Problem> {
+        tasks::read(&self.made)
+    }
+
+    /// The folder as the trial run reads it: the first pages only.
+    pub fn trial(&self) -> Result<TaskFolder, Problem> {
+        let mut folder = self.folder()?;
+        folder.task.limits.max_pages = folder.task.limits.max_pages.min(TRIAL_PAGES);
+        Ok(folder)
+    }
+
+    /// Has the trial run seen something to choose from? Where it has read the first page and failed after it: why.
+    pub fn check(&self, verdict: &Verdict) -> Result<Option<String>, AddError> {
+        match verdict.outcome {
+            Outcome::Published(_) | Outcome::Quarantined(_) => Ok(None),
+            // A page after the first is asked for only when the first had rows.
+            Outcome::Failed(_) if verdict.pages > 0 => Ok(Some(without_task_toml(&verdict.sentence).to_owned())),
+            Outcome::Empty(_) | Outcome::Failed(_) if verdict.sentence.contains(ALLOW_PRIVATE_HINT) => {
+                Err(refusal(verdict.sentence.clone()))
+            }
+            outcome @ (Outcome::Empty(_) | Outcome::Failed(_)) => {
+                Err(AddError::NothingSeen { outcome, sentence: without_task_toml(&verdict.sentence).to_owned() })
+            }
+        }
+    }
+
+    /// Its runs read the first page only, from now on.
+    pub fn read_first_page_only(&self) -> Result<(), AddError> {
+        tasks::set_max_pages(&self.made, 1).map_err(|problem| AddError::Problem(problem.to_string()))
+    }
+
+    /// Moves the folder to its place.
+    pub fn move_into_place(self) -> Result<PathBuf, AddError> {
+        if self.home.exists() {
+            return Err(AddError::Taken(self.name));
+        }
+        fs::rename(&self.made, &self.home).map_err(|source| AddError::Io { path: self.home.clone(), source })?;
+        Ok(self.home)
+    }
+}
+
+/// Removes what was left behind by whoever was killed while a task was added.
+pub fn remove_abandoned(tasks: &Path, now: SystemTime) {
+    let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| now.duration_since(at).ok());
+        if age.is_some_and(|age| age > ABANDONED_AFTER) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            // What cannot be removed harms nobody.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn trial_config(config: &Config, scratch: &Path) -> Config {
+    let state = scratch.join("state");
+    Config {
+        tasks: scratch.join("tasks"),
+        store: StoreAddress::Sqlite(state.join("pieme.db")),
+        socket: state.join("control.sock"),
+        state,
+        ..config.clone()
+    }
+}
+
+/// The key of task.toml that a private address asks for.
+const ALLOW_PRIVATE_HINT: &str = "set `fetch.allow_private = true` in task.toml if that is meant";
+
+fn refusal(message: String) -> AddError {
+    match message.contains(ALLOW_PRIVATE_HINT) {
+        true => AddError::Private(message.replace(ALLOW_PRIVATE_HINT, "allow private addresses if that is meant")),
+        false => AddError::Problem(message),
+    }
+}
+
+/// A run's sentence without its advice about a file that is not there yet.
+fn without_task_toml(sentence: &str) -> &str {
+    match sentence.rfind("; ") {
+        Some(cut) if sentence[cut..].contains("in task.toml") => &sentence[..cut],
+        _ => sentence,
+    }
+}
+
+fn advice(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Empty(_) => "there is no list on that page; one that scripts put together comes with a real browser",
+        Outcome::Failed(Failure::RobotsTxt) => "robots.txt may be ignored where the site's owner allows it",
+        Outcome::Failed(Failure::Login) => "a page behind a log-in needs a robot.toml: see docs/script.md",
+        Outcome::Failed(Failure::Blocked) => "a site that turns robots away may let a real browser in",
+        Outcome::Failed(Failure::Network | Failure::Tls | Failure::Http) => "check the address, or try again later",
+        _ => "a task folder written by hand can raise its limits: see README.md",
+    }
+}
+
+fn task_toml(new: &NewTask) -> Result<String, AddError> {
+    if let Err(error) = new.every.parse::<TimeSpan>() {
+        return Err(AddError::Every { typed: new.every.chars().take(40).collect(), why: error.to_string() });
+    }
+    let mut text =
+        format!("url = {}\n\n[schedule]\nevery = \"{}\"\n", toml::Value::String(new.url.to_string()), new.every.trim());
+    if let Some(pages) = new.max_pages {
+        text.push_str(&format!("\n[limits]\nmax_pages = {pages}\n"));
+    }
+    let fetch = [
+        (new.browser, "engine = \"browser\"\n"),
+        (new.allow_private, "allow_private = true\n"),
+        (new.ignore_robots, "robots_txt = false\n"),
+    ];
+    if fetch.iter().any(|(wanted, _)| *wanted) {
+        text.push_str("\n[fetch]\n");
+        fetch.iter().filter(|(wanted, _)| *wanted).for_each(|(_, line)| text.push_str(line));
+    }
+    Ok(text)
+}
+
+fn name_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.strip_prefix("www.").unwrap_or(host);
+    // An address in numbers has no part that says nothing.
+    let is_named = matches!(url.host(), Some(url::Host::Domain(_)));
+    let site = if is_named { host.rsplit_once('.').map_or(host, |(site, _)| site) } else { host };
+    let last = url.path_segments().and_then(|mut parts| parts.rfind(|part| !part.is_empty())).unwrap_or_default();
+    let page = last.rsplit_once('.').map_or(last, |(page, _)| page);
+    let mut name = String::new();
+    for c in format!("{site}-{page}").chars().map(|c| c.to_ascii_lowercase()) {
+        let c = if c.is_ascii_alphanumeric() { c } else { '-' };
+        if c != '-' || !name.ends_with('-') && !name.is_empty() {
+            name.push(c);
+        }
+    }
+    name.truncate(MAX_NAME);
+    let name = name.trim_end_matches('-');
+    if name.is_empty() { "list".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_made_of_the_address() {
+        for (url, name) in [
+            ("https://www.example.org/hotels/list.html?page=1", "example-list"),
+            ("https://example.co.uk/", "example-co"),
+            ("http://127.0.0.1:8080/hotels", "127-0-0-1-hotels"),
+            ("http://[::1]/", "1"),
+            ("https://xn--bcher-kva.example/B%C3%BCcher", "xn-bcher-kva-b-c3-bccher"),
+        ] {
+            let made = name_of(&Url::parse(url).expect("an address"));
+            assert_eq!(made, name);
+            assert!(TaskName::new(&made).is_ok(), "{made} can be a task's name");
+        }
+    }
+
+    #[test]
+    fn an_address_needs_no_scheme() {
+        let read = |typed: &str| address(typed).map(|url| url.to_string()).ok();
+        assert_eq!(read("example.org/hotels").as_deref(), Some("https://example.org/hotels"));
+        assert_eq!(read("http://example.org").as_deref(), Some("http://example.org/"));
+        assert_eq!(read("file:///etc/passwd"), None);
+        assert_eq!(read("ftp://example.org/x"), None);
+    }
+
+    #[test]
+    fn advice_about_a_file_that_is_not_there_yet_is_left_out() {
+        for (sentence, left) in [
+            (
+                "robots.txt keeps us away: x; set `fetch.robots_txt = false` in task.toml if that may be",
+                "robots.txt keeps us away: x",
+            ),
+            (
+                "https://example.org/ is too large; raise `limits.max_page_bytes` in task.toml",
+                "https://example.org/ is too large",
+            ),
+            (
+                "https://example.org/ answered with status 503; try later",
+                "https://example.org/ answered with status 503; try later",
+            ),
+        ] {
+            assert_eq!(without_task_toml(sentence), left);
+        }
+    }
+
+    #[test]
+    fn only_what_was_left_behind_long_ago_is_swept() {
+        let tasks = tempfile::tempdir().expect("a scratch folder");
+        for name in [".adding-x", "hotels"] {
+            fs::create_dir(tasks.path().join(name)).expect("a folder");
+        }
+        remove_abandoned(tasks.path(), SystemTime::now());
+        assert!(tasks.path().join(".adding-x").exists(), "somebody may be choosing");
+        remove_abandoned(tasks.path(), SystemTime::now() + 2 * ABANDONED_AFTER);
+        assert!(!tasks.path().join(".adding-x").exists() && tasks.path().join("hotels").exists());
+    }
+}

@@ -1,0 +1,237 @@
+//! Segmentation by constraints: every extract belongs to one record, a record is one stretch of the list, and no two extracts of
+//! a record stand at the same place of its detail page. Solved by local search, in the manner of WSAT(OIP).
+
+use std::collections::HashMap;
+
+use super::Segmentation;
+use super::observe::ListExtract;
+
+/// Extracts that are moved to another record, in each of the two rounds. A bound, not tuned: on pages of up to 120 records that could be
+/// satisfied the search ended within a tenth of a second, the others spend it.
+const MAX_MOVES: usize = 10_000;
+/// How often the record is chosen by chance instead of by gain, of 100: it leads out of dead ends.
+const NOISE: u64 = 8;
+/// An extract that was moved stays where it is for so many moves.
+const TABU: usize = 4;
+/// What a record in two stretches, or two extracts at one place, weighs against an extract without a record.
+const HARD_CONSTRAINT_WEIGHT: i64 = 4;
+/// Records that are tried for one extract in one move; an extract on more pages is tried on others the next time.
+const MAX_CHOICES: usize = 24;
+/// How far a record is followed when the first guess chooses between two.
+const MAX_LOOKAHEAD: usize = 30;
+
+/// The records of the extracts. Where not all constraints can hold, extracts are left without a record (the paper's relaxed form:
+/// every extract belongs to at most one record) and no other constraint is broken.
+pub fn segment(extracts: &[ListExtract]) -> Segmentation {
+    let mut search = LocalSearch::new(extracts, first_guess(extracts));
+    let is_exact = search.run(false);
+    if !is_exact {
+        search.run(true);
+        search.drop_unsatisfied();
+    }
+    Segmentation { column_of: vec![None; extracts.len()], record_of: search.record_of, is_exact }
+}
+
+struct LocalSearch<'a> {
+    extracts: &'a [ListExtract],
+    record_of: Vec<Option<usize>>,
+    /// How many extracts of one text a record has.
+    copies: HashMap<(u64, usize), usize>,
+    /// How many stretches each record is in.
+    stretches: Vec<i64>,
+    /// What the broken constraints weigh, and the extracts without a record.
+    cost: i64,
+    /// Of each extract: when it was moved last.
+    last_moved: Vec<usize>,
+    random_state: u64,
+}
+
+impl<'a> LocalSearch<'a> {
+    fn new(extracts: &'a [ListExtract], guess: Vec<Option<usize>>) -> LocalSearch<'a> {
+        let records = extracts.iter().filter_map(|it| it.sightings.last()).map(|it| it.page + 1).max().unwrap_or(0);
+        let mut search = LocalSearch {
+            extracts,
+            record_of: vec![None; extracts.len()],
+            copies: HashMap::new(),
+            stretches: vec![0; records],
+            cost: extracts.len() as i64,
+            last_moved: vec![0; extracts.len()],
+            random_state: 0x2545_f491_4f6c_dd1d,
+        };
+        search.assign_all(&guess);
+        search
+    }
+
+    /// Whether all constraints hold at last; the best assignment seen is kept. Relaxed, an extract may lose its record.
+    fn run(&mut self, is_relaxed: bool) -> bool {
+        let mut best = (self.cost, self.record_of.clone());
+        self.last_moved.fill(0);
+        for now in TABU + 1..MAX_MOVES {
+            if self.cost == 0 {
+                break;
+            }
+            let from = self.random_below(self.extracts.len());
+            let around = (from..self.extracts.len()).chain(0..from);
+            let Some(i) = around.into_iter().find(|&i| self.last_moved[i] + TABU < now && self.is_broken(i)) else {
+                continue;
+            };
+            self.reassign(i, is_relaxed);
+            self.last_moved[i] = now;
+            if self.cost < best.0 {
+                best = (self.cost, self.record_of.clone());
+            }
+        }
+        self.assign_all(&best.1);
+        self.cost == 0
+    }
+
+    /// Moves the extract to the record that leaves least broken, or sometimes to any.
+    fn reassign(&mut self, i: usize, is_relaxed: bool) {
+        let here = self.record_of[i];
+        let pages = self.extracts[i].sightings.iter().map(|it| Some(it.page));
+        let choices: Vec<Option<usize>> =
+            pages.chain(is_relaxed.then_some(None)).filter(|&record| record != here).collect();
+        if choices.is_empty() {
+            return;
+        }
+        if self.random_below(100) < NOISE as usize {
+            let any = choices[self.random_below(choices.len())];
+            return self.assign(i, any);
+        }
+        let mut best = (i64::MAX, here);
+        let first = self.random_below(choices.len());
+        for at in 0..choices.len().min(MAX_CHOICES) {
+            let choice = choices[(first + at) % choices.len()];
+            self.assign(i, choice);
+            if self.cost < best.0 {
+                best = (self.cost, choice);
+            }
+        }
+        self.assign(i, best.1);
+    }
+
+    fn is_broken(&self, i: usize) -> bool {
+        match self.record_of[i] {
+            None => true,
+            Some(record) => self.stretches[record] > 1 || self.is_crowded(i, record),
+        }
+    }
+
+    /// More extracts of this text in the record than places on its page.
+    fn is_crowded(&self, i: usize, record: usize) -> bool {
+        self.copies.get(&(self.extracts[i].text, record)).is_some_and(|&copies| copies > self.positions(i, record))
+    }
+
+    fn positions(&self, i: usize, record: usize) -> usize {
+        self.extracts[i].sighting(record).map_or(0, |it| it.positions.len())
+    }
+
+    fn assign_all(&mut self, records: &[Option<usize>]) {
+        for (i, &record) in records.iter().enumerate() {
+            self.assign(i, record);
+        }
+    }
+
+    fn assign(&mut self, i: usize, record: Option<usize>) {
+        let before = self.record_of[..i].iter().rev().find_map(|&it| it);
+        let after = self.record_of[i + 1..].iter().find_map(|&it| it);
+        if let Some(old) = self.record_of[i] {
+            self.count(i, old, -1);
+            self.join(old, before, after, -1);
+            self.cost += 1;
+        }
+        if let Some(new) = record {
+            self.count(i, new, 1);
+            self.join(new, before, after, 1);
+            self.cost -= 1;
+        }
+        self.record_of[i] = record;
+    }
+
+    fn count(&mut self, i: usize, record: usize, change: isize) {
+        let places = self.positions(i, record);
+        let copies = self.copies.entry((self.extracts[i].text, record)).or_default();
+        let crowded = copies.saturating_sub(places);
+        *copies = copies.saturating_add_signed(change);
+        self.cost += HARD_CONSTRAINT_WEIGHT * (copies.saturating_sub(places) as i64 - crowded as i64);
+    }
+
+    /// An extract of `record` comes between its neighbours (or goes: -1).
+    fn join(&mut self, record: usize, before: Option<usize>, after: Option<usize>, change: i64) {
+        if before == Some(record) || after == Some(record) {
+            // It makes a stretch longer. Between two extracts of its own it parts and joins nothing.
+            return;
+        }
+        self.stretch(record, change);
+        if let (Some(before), true) = (before, before == after) {
+            self.stretch(before, change);
+        }
+    }
+
+    fn stretch(&mut self, record: usize, change: i64) {
+        let broken = (self.stretches[record] - 1).max(0);
+        self.stretches[record] += change;
+        self.cost += HARD_CONSTRAINT_WEIGHT * ((self.stretches[record] - 1).max(0) - broken);
+    }
+
+    /// Takes the record from extracts until no other constraint is broken: a record keeps its longest stretch.
+    fn drop_unsatisfied(&mut self) {
+        for i in 0..self.extracts.len() {
+            if self.record_of[i].is_some_and(|record| self.is_crowded(i, record)) {
+                self.assign(i, None);
+            }
+        }
+        let mut longest: HashMap<usize, (usize, usize)> = HashMap::new();
+        let mut stretch_of = vec![0; self.extracts.len()];
+        let mut lengths: Vec<usize> = vec![0];
+        let mut last = None;
+        for (i, record) in self.record_of.iter().enumerate().filter_map(|(i, record)| Some((i, (*record)?))) {
+            if last != Some(record) {
+                lengths.push(0);
+            }
+            last = Some(record);
+            let stretch = lengths.len() - 1;
+            stretch_of[i] = stretch;
+            lengths[stretch] += 1;
+            let best = longest.entry(record).or_insert((0, stretch));
+            if lengths[stretch] > best.0 {
+                *best = (lengths[stretch], stretch);
+            }
+        }
+        for (i, stretch) in stretch_of.into_iter().enumerate() {
+            if self.record_of[i].is_some_and(|record| longest[&record].1 != stretch) {
+                self.assign(i, None);
+            }
+        }
+    }
+
+    /// A number below `bound`, the same in every run of the program.
+    fn random_below(&mut self, bound: usize) -> usize {
+        self.random_state ^= self.random_state << 13;
+        self.random_state ^= self.random_state >> 7;
+        self.random_state ^= self.random_state << 17;
+        (self.random_state % bound.max(1) as u64) as usize
+    }
+}
+
+/// From the start of the list: an extract stays with the record before it while it may, and else opens the record that goes on
+/// for longest.
+pub fn first_guess(extracts: &[ListExtract]) -> Vec<Option<usize>> {
+    let mut guess: Vec<Option<usize>> = Vec::with_capacity(extracts.len());
+    let mut opened: Vec<usize> = Vec::new();
+    let mut since: usize = 0;
+    for (i, extract) in extracts.iter().enumerate() {
+        let here = guess.last().copied().flatten();
+        let copies = extracts[since..i].iter().filter(|it| it.text == extract.text).count();
+        let stays = here.filter(|&record| extract.sighting(record).is_some_and(|it| it.positions.len() > copies));
+        guess.push(stays.or_else(|| {
+            since = i;
+            let ahead = |page: usize| extracts[i..].iter().take(MAX_LOOKAHEAD).take_while(|it| it.is_on(page)).count();
+            let pages = extract.sightings.iter().map(|it| it.page);
+            let best = pages.max_by_key(|page| (!opened.contains(page), ahead(*page), usize::MAX - page))?;
+            opened.push(best);
+            Some(best)
+        }));
+    }
+    guess
+}

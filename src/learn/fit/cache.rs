@@ -1,0 +1,46 @@
+//! What a variant is laid over pages with. A run reads page after page of one template: what was worked out for one of them,
+//! the paths of its rows, what leaves there are worth in each column and what their tags look like, holds for the next.
+
+use crate::learn::align::Aligner;
+use crate::learn::paths::{PathId, PathInterner};
+use crate::learn::positions::SlotPositions;
+use crate::learn::profile::Profile;
+use crate::learn::similarity::{ClassComparison, TokenMatcher};
+use crate::learn::template::Variant;
+
+pub struct FitCache {
+    pub(super) aligner: Aligner,
+    pub(super) repeats: Vec<PathId>,
+    pub(super) token_matcher: TokenMatcher,
+    pub(super) slot_positions: SlotPositions,
+    /// The names above the columns.
+    pub(super) header: Vec<String>,
+    pub paths: PathInterner,
+}
+
+/// More paths than this are not carried on: pages that make up new ones would fill the memory.
+const MAX_PATHS: usize = 10_000;
+
+impl FitCache {
+    pub(super) fn new(variant: &Variant, mut paths: PathInterner) -> FitCache {
+        let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
+        let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
+        let places = SlotPositions::new(&variant.slots, &mut paths);
+        let looks = TokenMatcher::new(variant, ClassComparison::Count);
+        FitCache {
+            aligner: Aligner::new(columns),
+            repeats,
+            token_matcher: looks,
+            slot_positions: places,
+            header: variant.header.clone(),
+            paths,
+        }
+    }
+
+    /// As it may be used for the next page, if it may.
+    pub fn reusable(mut self) -> Option<FitCache> {
+        self.token_matcher.reset_for_page();
+        self.aligner.reset_for_page();
+        (self.paths.count() <= MAX_PATHS).then_some(self)
+    }
+}

@@ -1,0 +1,393 @@
+//! The leaves of a row: its texts and the attributes that carry values, each with the way down to it.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::hash::BuildHasher;
+
+use foldhash::quality::FixedState;
+use foldhash::{HashMap, HashMapExt};
+
+use super::paths::{PathId, PathInterner};
+use super::profile::value_type;
+use crate::page::tokens::{Span, TokenKind, Tokens};
+use crate::page::tree::CollapsedText;
+use crate::page::{NodeId, Tree};
+
+/// Attributes that carry values a person may want; `Text` is the text itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeafKind {
+    Text,
+    Href,
+    Src,
+    DataSrc,
+    Alt,
+    Title,
+    Datetime,
+    Content,
+    Value,
+}
+
+impl LeafKind {
+    pub fn attribute(self) -> &'static str {
+        match self {
+            LeafKind::Text => "",
+            LeafKind::Href => "href",
+            LeafKind::Src => "src",
+            LeafKind::DataSrc => "data-src",
+            LeafKind::Alt => "alt",
+            LeafKind::Title => "title",
+            LeafKind::Datetime => "datetime",
+            LeafKind::Content => "content",
+            LeafKind::Value => "value",
+        }
+    }
+}
+
+/// The attributes that hold values, links first.
+pub(super) const ATTRIBUTES: [LeafKind; 8] = [
+    LeafKind::Href,
+    LeafKind::Src,
+    LeafKind::DataSrc,
+    LeafKind::Alt,
+    LeafKind::Title,
+    LeafKind::Datetime,
+    LeafKind::Content,
+    LeafKind::Value,
+];
+
+/// Leaves of one row beyond this are not read, and it is said ([`Limit`](super::limit::Limit)): aligning is quadratic in them.
+/// The richest row of the corpus has some 150; a table of 300 columns with a link in each has 600.
+pub const MAX_LEAVES: usize = 800;
+
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    pub kind: LeafKind,
+    /// Tags from the row down to the element that holds the leaf.
+    pub path: PathId,
+    /// The same with classes.
+    pub class_path: PathId,
+    pub value: String,
+    /// The values of the others, where it stands for a list inside the row.
+    pub more_values: Vec<String>,
+    /// Equal values have equal prints.
+    pub fingerprint: u64,
+    /// The element that holds it, or the row's parent.
+    pub holder: NodeId,
+    /// The stretch of tokens that a text came from.
+    pub span: Span,
+    /// Asked for at each aligning.
+    value_type: OnceCell<u8>,
+}
+
+/// Between the values of a list inside a row, as people write lists.
+pub const LIST_SEPARATOR: &str = ", ";
+
+impl Leaf {
+    /// A leaf without further values.
+    pub fn new(kind: LeafKind, way: (PathId, PathId), value: String, holder: NodeId, span: Span) -> Leaf {
+        let print = fingerprint(&value);
+        let (path, class_path) = way;
+        Leaf {
+            kind,
+            path,
+            class_path,
+            value,
+            more_values: Vec::new(),
+            fingerprint: print,
+            holder,
+            span,
+            value_type: OnceCell::new(),
+        }
+    }
+
+    /// A rough kind of its value.
+    pub fn value_type(&self) -> u8 {
+        *self.value_type.get_or_init(|| value_type(&self.value))
+    }
+
+    /// All its values, which it has no longer.
+    pub fn take_values(&mut self) -> String {
+        if self.more_values.is_empty() { std::mem::take(&mut self.value) } else { self.all_values().into_owned() }
+    }
+
+    /// All its values.
+    pub fn all_values(&self) -> Cow<'_, str> {
+        if self.more_values.is_empty() {
+            return Cow::Borrowed(&self.value);
+        }
+        let mut all = self.value.clone();
+        for value in &self.more_values {
+            all.push_str(LIST_SEPARATOR);
+            all.push_str(value);
+        }
+        Cow::Owned(all)
+    }
+}
+
+/// The row's leaves, in page order.
+pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut PathInterner) -> Vec<Leaf> {
+    first_leaves(tokens, row, paths, MAX_LEAVES)
+}
+
+/// Are leaves of the row left out?
+pub fn is_too_wide(tokens: &Tokens<'_>, row: Span) -> bool {
+    let length = row.stop.saturating_sub(row.start) as usize;
+    // A tag and its end are two tokens, and have eight values at most.
+    length * ATTRIBUTES.len() / 2 > MAX_LEAVES
+        && first_leaves(tokens, row, &mut PathInterner::default(), MAX_LEAVES + 1).len() > MAX_LEAVES
+}
+
+/// The first so many of the row's leaves, and what stands in the same element.
+pub fn first_leaves(tokens: &Tokens<'_>, row: Span, paths: &mut PathInterner, most: usize) -> Vec<Leaf> {
+    let tree = tokens.tree;
+    // A leaf to three tokens, as a rule. Left to grow, a list of 500,000 short lines has room for four in each.
+    let mut leaves = Vec::with_capacity((row.stop.saturating_sub(row.start) as usize / 3).clamp(1, most.clamp(1, 16)));
+    let mut way = OpenPath::new(tokens, row);
+    let mut i = row.start;
+    while i < row.stop && leaves.len() < most {
+        let token = &tokens.list[i as usize];
+        match token.kind {
+            TokenKind::Open => {
+                way.enter(tree, token.node, paths);
+                attributes(tree, token.node, way.current(), i, &mut leaves);
+            }
+            TokenKind::Close => way.leave(),
+            TokenKind::Text => {
+                let span = Span { start: i, stop: run_end(tokens, i, row.stop) };
+                let holder = tree.parent(token.node).unwrap_or(tree.root());
+                leaves.push(Leaf::new(
+                    LeafKind::Text,
+                    way.current(),
+                    text_borrowed(tokens, span).into_owned(),
+                    holder,
+                    span,
+                ));
+                for inside in &tokens.slice(span)[1..] {
+                    match inside.kind {
+                        TokenKind::Open => way.enter(tree, inside.node, paths),
+                        TokenKind::Close => way.leave(),
+                        TokenKind::Text | TokenKind::Line => {}
+                    }
+                }
+                i = span.stop;
+                continue;
+            }
+            TokenKind::Line => {}
+        }
+        i += 1;
+    }
+    leaves
+}
+
+pub fn fingerprint(value: &str) -> u64 {
+    FixedState::default().hash_one(value)
+}
+
+/// The elements of the row that are open, as paths without and with classes.
+pub struct OpenPath {
+    open: Vec<(PathId, PathId)>,
+    one_root: bool,
+}
+
+impl OpenPath {
+    /// Where a row is one element, its classes say which row it is (first, odd, sold) and not what stands in it.
+    pub fn new(tokens: &Tokens<'_>, row: Span) -> OpenPath {
+        let one_root = tokens.slice(row).first().is_some_and(|first| tokens.span(first.node) == row);
+        OpenPath { open: Vec::new(), one_root }
+    }
+
+    pub fn current(&self) -> (PathId, PathId) {
+        self.open.last().copied().unwrap_or((PathId::TOP, PathId::TOP))
+    }
+
+    pub fn enter(&mut self, tree: &Tree, node: NodeId, paths: &mut PathInterner) {
+        let is_bare = self.open.is_empty() && self.one_root;
+        self.open.push(paths.below_element(self.current(), tree, node, is_bare));
+    }
+
+    /// Lines of a listing may close what they did not open: then nothing is open.
+    pub fn leave(&mut self) {
+        self.open.pop();
+    }
+}
+
+/// The wanted elements of the row, until there are enough, each with its path and how many with that path came before it.
+pub fn elements_in(
+    tokens: &Tokens<'_>,
+    row: Span,
+    paths: &mut PathInterner,
+    path: impl Fn(&OpenPath) -> PathId,
+    wanted: impl Fn(NodeId) -> bool,
+    mut enough: impl FnMut(&[(PathId, u32, NodeId)]) -> bool,
+) -> Vec<(PathId, u32, NodeId)> {
+    let mut way = OpenPath::new(tokens, row);
+    let mut nths: HashMap<PathId, u32> = HashMap::new();
+    let mut elements = Vec::new();
+    for token in tokens.slice(row) {
+        match token.kind {
+            TokenKind::Open => {
+                way.enter(tokens.tree, token.node, paths);
+                let path = path(&way);
+                let nth = nths.entry(path).or_default();
+                if wanted(token.node) {
+                    elements.push((path, *nth, token.node));
+                    if enough(&elements) {
+                        break;
+                    }
+                }
+                *nth += 1;
+            }
+            TokenKind::Close => way.leave(),
+            TokenKind::Text | TokenKind::Line => {}
+        }
+    }
+    elements
+}
+
+/// Where a text run that starts at a text token ends: text goes on through bold, italics and the like, but only where plain
+/// text stands beside them (`a <b>b</b> c`); `<b>a</b> <b>b</b>` are two.
+fn run_end(tokens: &Tokens<'_>, start: u32, limit: u32) -> u32 {
+    let tree = tokens.tree;
+    let mut stop = start + 1;
+    let mut depth = 0_i32;
+    let mut i = start + 1;
+    // The text the run has reached so far stood at this depth, counted from the start.
+    let mut last_depth = 0_i32;
+    while i < limit {
+        let token = &tokens.list[i as usize];
+        match token.kind {
+            TokenKind::Open if is_inline(tree.tag(token.node)) => depth += 1,
+            TokenKind::Close if is_inline(tree.tag(token.node)) => depth -= 1,
+            TokenKind::Text => {
+                let lowest =
+                    tokens.list[stop as usize..i as usize].iter().fold((last_depth, last_depth), |(at, low), it| {
+                        let at = if it.kind == TokenKind::Open { at + 1 } else { at - 1 };
+                        (at, low.min(at))
+                    });
+                if lowest.1 < last_depth && lowest.1 < depth {
+                    return stop;
+                }
+                stop = i + 1;
+                last_depth = depth;
+            }
+            TokenKind::Open | TokenKind::Close | TokenKind::Line => return balanced(tokens, start, stop, limit),
+        }
+        i += 1;
+    }
+    balanced(tokens, start, stop, limit)
+}
+
+/// A run that ends inside a bold stretch takes its end tag with it.
+fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
+    let mut depth = 0_i32;
+    for token in &tokens.list[start as usize..stop as usize] {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth -= 1,
+            TokenKind::Text | TokenKind::Line => {}
+        }
+    }
+    while depth > 0 && stop < limit && tokens.list[stop as usize].kind == TokenKind::Close {
+        depth -= 1;
+        stop += 1;
+    }
+    stop
+}
+
+pub fn is_inline(tag: &str) -> bool {
+    matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
+}
+
+/// Room for blanks between the words of several tokens.
+const EXTRA_CAPACITY: usize = 8;
+
+/// The text of a stretch as a browser shows it; line ends and block elements part words.
+pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
+    let mut text = CollapsedText::after(String::with_capacity(tokens.words_len(span) + EXTRA_CAPACITY));
+    for (i, token) in (span.start..span.stop).zip(tokens.slice(span)) {
+        match token.kind {
+            TokenKind::Text => tokens.push_words(i, &mut text),
+            TokenKind::Line => text.separate(),
+            TokenKind::Open | TokenKind::Close => {
+                let tag = tokens.tree.tag(token.node);
+                if !is_inline(tag) && !matches!(tag, "a" | "span") {
+                    text.separate();
+                }
+            }
+        }
+    }
+    text.text
+}
+
+/// As [`text`], without a copy where one token has all of it.
+pub fn text_borrowed<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
+    let is_text = |&i: &u32| tokens.list[i as usize].kind == TokenKind::Text;
+    let mut texts = (span.start..span.stop).filter(is_text);
+    match (texts.next(), texts.next()) {
+        (None, _) => Cow::Borrowed(""),
+        (Some(only), None) => Cow::Borrowed(tokens.words(only)),
+        (Some(_), Some(_)) => Cow::Owned(text(tokens, span)),
+    }
+}
+
+/// Where an attribute stands in [`ATTRIBUTES`].
+fn attribute_index(name: &str) -> Option<usize> {
+    ATTRIBUTES.iter().position(|kind| kind.attribute() == name)
+}
+
+fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), at: u32, leaves: &mut Vec<Leaf>) {
+    let Some(element) = tree.element(node) else { return };
+    let mut values = [None; ATTRIBUTES.len()];
+    let mut any = false;
+    for (name, value) in element.attributes() {
+        if let Some(place) = attribute_index(name) {
+            values[place].get_or_insert(value);
+            any = true;
+        }
+    }
+    if !any {
+        return;
+    }
+    for (kind, value) in ATTRIBUTES.into_iter().zip(values) {
+        let Some(value) = value else { continue };
+        let value = value.trim();
+        // A picture inlined as data says nothing about the record.
+        if value.is_empty() || value.starts_with("data:") && kind != LeafKind::Value {
+            continue;
+        }
+        let span = Span { start: at, stop: at };
+        leaves.push(Leaf::new(kind, way, value.to_owned(), node, span));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(html: &str, expected: &str) {
+        let tree = Tree::parse(html);
+        let tokens = Tokens::new(&tree);
+        let body = tree.elements("body").next().expect("the parser makes a body");
+        let mut paths = PathInterner::default();
+        let found: Vec<String> = leaves(&tokens, tokens.span(body), &mut paths)
+            .iter()
+            .map(|leaf| format!("{}{} {:?}", paths.path_text(leaf.class_path), leaf.kind.attribute(), leaf.value))
+            .collect();
+        assert_eq!(found.join(" | "), expected);
+    }
+
+    #[test]
+    fn bold_words_do_not_break_a_text() {
+        check("<p>a <b>b</b> c<i>d</i></p>", r#"body/p "a b cd""#);
+        check("<p><b>Name:</b> Ann</p>", r#"body/p/b "Name: Ann""#);
+        check("<p><b>x</b> <b>y</b></p>", r#"body/p/b "x" | body/p/b "y""#);
+        check("<p>a<br>b</p>", r#"body/p "a" | body/p "b""#);
+        check("<p>a <b>b<a href=u>c</a></b></p>", r#"body/p "a b" | body/p/b/ahref "u" | body/p/b/a "c""#);
+    }
+
+    #[test]
+    fn links_and_pictures_are_leaves() {
+        check("<a class='x y2' href='/1'><img src=a.png alt=''></a>", r#"body/a.xhref "/1" | body/a.x/imgsrc "a.png""#);
+    }
+}

@@ -1,0 +1,230 @@
+//! What is known of one column while rows are aligned to it: counts of paths, class paths, values and types.
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::leaf::{Leaf, LeafKind, fingerprint};
+use super::paths::{PathId, PathInterner};
+use super::template::Slot;
+
+/// Paths, class paths and values kept of a slot in a template file.
+const MAX_KEPT: usize = 6;
+/// Different paths that are counted in one column. One in which every row has a path of its own was looked through from end to
+/// end for each further row: 60,000 of them took 6 s.
+const MAX_COUNTED: usize = 200;
+/// Values longer than this are never anchors and are not kept.
+const MAX_VALUE: usize = 80;
+/// A label reads like “Price:”: short, with a letter.
+const MAX_LABEL: usize = 30;
+
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub kind: LeafKind,
+    pub count: u32,
+    paths: Vec<(PathId, u32)>,
+    class_paths: Vec<(PathId, u32)>,
+    values: HashMap<u64, u32>,
+    /// A bit for each value, by its print: as a rule a column has not the value that is asked for.
+    value_filter: [u64; 4],
+    types: Vec<(u8, u32)>,
+    /// The commonest value so far, and whether it could be a label.
+    common: (u64, u32, bool),
+}
+
+impl Profile {
+    pub fn new(kind: LeafKind) -> Profile {
+        Profile {
+            kind,
+            count: 0,
+            paths: Vec::new(),
+            class_paths: Vec::new(),
+            values: HashMap::new(),
+            value_filter: [0; 4],
+            types: Vec::new(),
+            common: (0, 0, false),
+        }
+    }
+
+    pub fn add(&mut self, leaf: &Leaf) {
+        self.count += 1;
+        increment(&mut self.paths, leaf.path, 1);
+        increment(&mut self.class_paths, leaf.class_path, 1);
+        increment(&mut self.types, leaf.value_type(), 1);
+        self.add_value(leaf.fingerprint, 1, &leaf.value);
+    }
+
+    fn add_value(&mut self, print: u64, times: u32, value: &str) {
+        let (word, bit) = filter_bit(print);
+        self.value_filter[word] |= bit;
+        let count = self.values.entry(print).or_default();
+        *count += times;
+        if *count > self.common.1 {
+            let is_label = value.len() <= MAX_LABEL && value.chars().any(char::is_alphabetic);
+            self.common = (print, *count, is_label);
+        }
+    }
+
+    pub fn path_share(&self, path: PathId) -> Option<f64> {
+        share(&self.paths, path, self.count)
+    }
+
+    pub fn class_share(&self, path: PathId) -> f64 {
+        share(&self.class_paths, path, self.count).unwrap_or(0.0)
+    }
+
+    pub fn value_share(&self, print: u64) -> f64 {
+        let (word, bit) = filter_bit(print);
+        if self.value_filter[word] & bit == 0 {
+            return 0.0;
+        }
+        f64::from(self.values.get(&print).copied().unwrap_or(0)) / f64::from(self.count.max(1))
+    }
+
+    pub fn type_share(&self, kind: u8) -> f64 {
+        share(&self.types, kind, self.count).unwrap_or(0.0)
+    }
+
+    pub fn main_path(&self) -> PathId {
+        commonest(&self.paths).unwrap_or(PathId::TOP)
+    }
+
+    pub fn main_class_path(&self) -> PathId {
+        commonest(&self.class_paths).unwrap_or(PathId::TOP)
+    }
+
+    /// All rows so far say the same, and it reads like a label.
+    pub fn is_label(&self) -> bool {
+        self.kind == LeafKind::Text && self.count >= 2 && self.common.1 == self.count && self.common.2
+    }
+
+    /// Values that come back in at least a fifth of the rows pull a leaf into the column.
+    pub fn anchors(&self) -> impl Iterator<Item = u64> {
+        self.values.iter().filter(|&(_, &count)| count >= 2 && count * 5 >= self.count).map(|(&print, _)| print)
+    }
+
+    pub fn from_slot(slot: &Slot, paths: &mut PathInterner) -> Profile {
+        let mut profile = Profile::new(slot.kind);
+        profile.count = slot.count.max(1);
+        for (path, count) in &slot.paths {
+            let path = paths.parse(path);
+            increment(&mut profile.paths, path, *count);
+        }
+        for (path, count) in &slot.class_paths {
+            let path = paths.parse(path);
+            increment(&mut profile.class_paths, path, *count);
+        }
+        profile.types = slot.types.clone();
+        for (value, count) in &slot.values {
+            profile.add_value(fingerprint(value), *count, value);
+        }
+        profile
+    }
+
+    /// Some value came at least twice.
+    pub fn has_repeated_value(&self) -> bool {
+        self.common.1 >= 2
+    }
+
+    /// `values` are the column's values on the rows it was learned from.
+    pub fn to_slot(&self, paths: &PathInterner, values: ValueCounts<'_>) -> Slot {
+        let print = |list: &[(PathId, u32)]| -> Vec<(String, u32)> {
+            keep_commonest(list.to_vec()).into_iter().map(|(path, count)| (paths.path_text(path), count)).collect()
+        };
+        let mut counts = values.counts;
+        counts.retain(|&(_, count)| count >= 2);
+        let values = keep_commonest(counts).into_iter().map(|(value, count)| (value.to_owned(), count)).collect();
+        Slot {
+            kind: self.kind,
+            count: self.count,
+            paths: print(&self.paths),
+            class_paths: print(&self.class_paths),
+            values,
+            types: keep_commonest(self.types.clone()),
+            beside: None,
+        }
+    }
+}
+
+/// Values of one column, in order of first appearance, and how often each came.
+#[derive(Default)]
+pub struct ValueCounts<'r> {
+    counts: Vec<(&'r str, u32)>,
+    /// By the value's print.
+    indices: HashMap<u64, usize>,
+}
+
+impl<'r> ValueCounts<'r> {
+    pub fn add(&mut self, leaf: &'r Leaf) {
+        if leaf.value.len() > MAX_VALUE {
+            return;
+        }
+        let place = *self.indices.entry(leaf.fingerprint).or_insert_with(|| {
+            self.counts.push((&leaf.value, 0));
+            self.counts.len() - 1
+        });
+        self.counts[place].1 += 1;
+    }
+}
+
+/// The bit of a value.
+fn filter_bit(print: u64) -> (usize, u64) {
+    ((print >> 6) as usize % 4, 1 << (print % 64))
+}
+
+fn increment<K: PartialEq>(list: &mut Vec<(K, u32)>, key: K, times: u32) {
+    match list.iter().position(|(it, _)| *it == key) {
+        Some(place) => list[place].1 += times,
+        None if list.len() < MAX_COUNTED => list.push((key, times)),
+        None => {}
+    }
+}
+
+fn share<K: PartialEq>(list: &[(K, u32)], key: K, all: u32) -> Option<f64> {
+    let (_, count) = list.iter().find(|(it, _)| *it == key)?;
+    Some(f64::from(*count) / f64::from(all.max(1)))
+}
+
+fn commonest<K: Copy>(list: &[(K, u32)]) -> Option<K> {
+    list.iter()
+        .fold(None, |best: Option<(K, u32)>, &it| match best {
+            Some(best) if best.1 >= it.1 => Some(best),
+            _ => Some(it),
+        })
+        .map(|(key, _)| key)
+}
+
+fn keep_commonest<K>(mut list: Vec<(K, u32)>) -> Vec<(K, u32)> {
+    list.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    list.truncate(MAX_KEPT);
+    list
+}
+
+/// A rough kind of value: enough to tell a price from a name, not to read it.
+pub fn value_type(value: &str) -> u8 {
+    let (mut digits, mut letters, mut others, mut blanks) = (0_u32, 0_u32, 0_u32, 0_u32);
+    for c in value.chars().take(200) {
+        // Nearly all letters are these, and the tables of the others are slow.
+        if c.is_ascii_alphabetic() {
+            letters += 1;
+        } else if c.is_numeric() {
+            digits += 1;
+        } else if c.is_alphabetic() {
+            letters += 1;
+        } else if c.is_whitespace() {
+            blanks += 1;
+        } else {
+            others += 1;
+        }
+    }
+    let length = digits + letters + others + blanks;
+    match () {
+        () if length == 0 => 0,
+        () if digits == length => 1,
+        () if letters == 0 && digits > 0 => 2,
+        () if letters == 0 => 3,
+        () if digits > 0 && digits * 2 >= letters => 4,
+        () if length > 80 => 5,
+        () if blanks == 0 => 6,
+        () if digits > 0 => 7,
+        () => 8,
+    }
+}

@@ -1,0 +1,239 @@
+//! Which new column is which old one.
+//!
+//! Each old column is weighed against each new one: by the values of records found again, by what the values are like, by
+//! name and place. The surest pairs are taken first. A best sum over all pairs (Kuhn and Munkres) was tried: it gave up a
+//! sure pair for two lukewarm ones, and moved the names of two lists of 32 to wrong columns.
+
+use foldhash::HashSet;
+
+use super::super::Candidate;
+use super::origin::origins_alike;
+use super::record_linkage::{PreviousRows, RecordLinks};
+use super::value_kinds::{MAX_SAMPLED_ROWS, ValueProfile};
+
+/// The same value for the same record says most; it takes a few to say it.
+const SAME_RECORDS_WEIGHT: f64 = 4.0;
+/// A pair below this is none: a column that is not there is better than a wrong one.
+const MIN_PAIR_SCORE: f64 = 2.2;
+/// The same without good rows: what only they tell speaks for nobody. All values of one kind, about as full, about as far on.
+const MIN_PAIR_SCORE_WITHOUT_ROWS: f64 = 1.5;
+/// A pair is as good as can be from here on.
+const FULL_PAIR_SCORE: f64 = 4.5;
+/// A pair that needs no copy's word.
+const SURE_CONFIDENCE: f64 = 0.9;
+/// Columns that say the same in this share of the rows are copies: one row of ten may be a header or a total.
+const MIN_COPY_SHARE: f64 = 0.9;
+/// And by chance, against the next row, in less than this: two columns of zeros are two columns.
+const MAX_CHANCE_SHARE: f64 = 0.5;
+
+pub struct ColumnMapping {
+    /// Of each old column: the new one.
+    pub columns: Vec<Option<usize>>,
+    /// New columns that are none of them, nor copies.
+    pub new: Vec<usize>,
+    /// 0 to 1: how well the old columns are found, those that are shown.
+    pub score: f64,
+}
+
+impl ColumnMapping {
+    pub fn new(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks) -> ColumnMapping {
+        let before: Vec<ValueProfile> =
+            (0..old.template.columns().len()).map(|i| ValueProfile::of_old(old, i)).collect();
+        let now: Vec<ValueProfile> =
+            (0..candidate.table.columns.len()).map(|i| ValueProfile::of_new(candidate, i)).collect();
+        let mut choice = ColumnAssignment { old, candidate, before, columns: Vec::new(), confidences: Vec::new() };
+        choice.take_surest_first(&now, again);
+        choice.pair_copies();
+        choice.drop_redundant_pairs();
+        let shown = || choice.before.iter().zip(&choice.confidences).filter(|(was, _)| was.is_shown);
+        let all: f64 = shown().map(|(was, _)| was.fill).sum();
+        let found: f64 = shown().map(|(was, worth)| was.fill * worth).sum();
+        let new = (0..now.len()).filter(|&column| now[column].is_shown && choice.is_new(column)).collect();
+        ColumnMapping { new, columns: choice.columns, score: if all > 0.0 { found / all } else { 0.0 } }
+    }
+}
+
+/// What is decided so far.
+struct ColumnAssignment<'m, 't> {
+    old: &'m PreviousRows<'t>,
+    candidate: &'m Candidate,
+    before: Vec<ValueProfile>,
+    columns: Vec<Option<usize>>,
+    /// Of each old column, 0 to 1: how sure its pair is.
+    confidences: Vec<f64>,
+}
+
+impl ColumnAssignment<'_, '_> {
+    fn take_surest_first(&mut self, now: &[ValueProfile], again: &RecordLinks) {
+        let ColumnAssignment { old, candidate, before, .. } = self;
+        let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+        // A hidden column has no rows to be known by, and a person does not miss it.
+        for (i, was) in before.iter().enumerate().filter(|(i, was)| was.is_shown || old.has_column(*i)) {
+            for (j, is) in now.iter().enumerate().filter(|(_, is)| is.family == was.family) {
+                let from = origins_alike((old.template, i), (&candidate.template, j));
+                let worth = was.similarity(is) + from + SAME_RECORDS_WEIGHT * agreement(old, candidate, again, i, j);
+                pairs.push((worth, i, j));
+            }
+        }
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let least = if self.old.rows() > 0 { MIN_PAIR_SCORE } else { MIN_PAIR_SCORE_WITHOUT_ROWS };
+        self.columns = vec![None; self.before.len()];
+        self.confidences = vec![0.0; self.before.len()];
+        let mut taken: HashSet<usize> = HashSet::default();
+        for (worth, i, j) in pairs.into_iter().take_while(|(worth, _, _)| *worth >= least) {
+            if self.columns[i].is_none() && taken.insert(j) {
+                self.columns[i] = Some(j);
+                self.confidences[i] = (worth / FULL_PAIR_SCORE).min(1.0);
+            }
+        }
+    }
+
+    /// A column that always said what another says is found with it, where nothing surer is known of it. Of two that are
+    /// hidden, nearly always will do; one that is shown says what its copy does not.
+    fn pair_copies(&mut self) {
+        for i in 0..self.before.len() {
+            let is_led = |&k: &usize| {
+                let needed = if self.before[i].is_shown || self.before[k].is_shown { 1.0 } else { MIN_COPY_SHARE };
+                self.confidences[k] > self.confidences[i]
+                    && self.before[k].family == self.before[i].family
+                    && self.sameness_before(i, k, 0) >= needed
+                    && self.sameness_before(i, k, 1) < MAX_CHANCE_SHARE
+            };
+            if let Some(copy) = (0..self.before.len()).find(is_led).filter(|_| self.confidences[i] < SURE_CONFIDENCE) {
+                (self.columns[i], self.confidences[i]) = (self.columns[copy], self.confidences[copy]);
+            }
+        }
+    }
+
+    /// What a hidden column said was its own. Where its pair only repeats the pair of one that is shown, it is another column.
+    fn drop_redundant_pairs(&mut self) {
+        let echoes = |i: usize, k: usize| {
+            let (Some(one), Some(other)) = (self.columns[i], self.columns[k]) else { return false };
+            let now = Redundancy::of((0..self.rows()).map(|row| (self.cell(row, one), self.cell(row, other))));
+            let rows = 0..self.old.rows().min(MAX_SAMPLED_ROWS);
+            let before = Redundancy::of(rows.map(|row| (self.old.cell(row, i), self.old.cell(row, k))));
+            one != other && now > before
+        };
+        let shown: Vec<usize> = (0..self.before.len()).filter(|&k| self.before[k].is_shown).collect();
+        let is_echo = |i: &usize| !self.before[*i].is_shown && shown.iter().any(|&k| echoes(*i, k));
+        for i in (0..self.before.len()).filter(is_echo).collect::<Vec<usize>>() {
+            self.columns[i] = None;
+        }
+    }
+
+    /// A column of the page that is none of the old ones, nor says the same as one.
+    fn is_new(&self, column: usize) -> bool {
+        self.columns.iter().flatten().all(|&taken| column != taken && self.sameness_now(column, taken) < MIN_COPY_SHARE)
+    }
+
+    /// With the rows of the second column moved on by so many.
+    fn sameness_before(&self, i: usize, k: usize, shift: usize) -> f64 {
+        let rows = self.old.rows();
+        sameness(
+            (0..rows.min(MAX_SAMPLED_ROWS)).map(|row| (self.old.cell(row, i), self.old.cell((row + shift) % rows, k))),
+        )
+    }
+
+    fn sameness_now(&self, one: usize, other: usize) -> f64 {
+        sameness((0..self.rows()).map(|row| (self.cell(row, one), self.cell(row, other))))
+    }
+
+    fn rows(&self) -> usize {
+        self.candidate.table.rows.len().min(MAX_SAMPLED_ROWS)
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Option<&str> {
+        self.candidate.table.rows[row].cells[column].as_deref()
+    }
+}
+
+/// How much of a column is said by another one too.
+#[derive(PartialEq, PartialOrd)]
+enum Redundancy {
+    /// It says something else in some row.
+    None,
+    /// Whatever it says, the other says as well.
+    Part,
+    /// And it says nearly all that the other does.
+    Whole,
+}
+
+impl Redundancy {
+    fn of<'c>(cells: impl Iterator<Item = CellPair<'c>> + Clone) -> Redundancy {
+        let differ = |(a, b): CellPair<'_>| a.is_some() && b.is_some() && a.map(str::trim) != b.map(str::trim);
+        match () {
+            () if cells.clone().any(differ) => Redundancy::None,
+            () if sameness(cells.clone()) >= MIN_COPY_SHARE => Redundancy::Whole,
+            () if cells.clone().all(|(a, b)| a.is_none() || b.is_some()) => Redundancy::Part,
+            () => Redundancy::None,
+        }
+    }
+}
+
+/// Two cells of a row.
+type CellPair<'c> = (Option<&'c str>, Option<&'c str>);
+
+/// In which share of the rows two columns say the same; rows where neither says anything do not count.
+fn sameness<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> f64 {
+    let (mut same, mut all) = (0_u32, 0_u32);
+    for (a, b) in cells.filter(|(a, b)| a.is_some() || b.is_some()) {
+        all += 1;
+        same += u32::from(a.map(str::trim) == b.map(str::trim));
+    }
+    f64::from(same) / f64::from(all.max(1))
+}
+
+/// The share of the records found again that have the same value in both columns, beyond what chance would give: zeros are
+/// the same in every record.
+fn agreement(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks, before: usize, now: usize) -> f64 {
+    let pairs = &again.pairs[..again.pairs.len().min(MAX_SAMPLED_ROWS)];
+    let agree = |shift: usize| {
+        let (mut same, mut all) = (0_u32, 0_u32);
+        for (i, &(_, record)) in pairs.iter().enumerate() {
+            let (row, _) = pairs[(i + shift) % pairs.len()];
+            let (was, is) = (old.cell(record, before), candidate.table.rows[row].cells[now].as_deref());
+            if was.is_some() || is.is_some() {
+                all += 1;
+                same += u32::from(was.map(str::trim) == is.map(str::trim));
+            }
+        }
+        (same, f64::from(same) / f64::from(all.max(1)))
+    };
+    let (same, share) = agree(0);
+    // One that agrees may be an accident.
+    if same < 2 {
+        return 0.0;
+    }
+    let chance = if pairs.len() > 2 { agree(1).1 } else { 0.0 };
+    if chance < 1.0 { ((share - chance) / (1.0 - chance)).max(0.0) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two columns, a letter a row, `-` where there is none.
+    fn cells<'c>(one: &'c str, other: &'c str) -> impl Iterator<Item = CellPair<'c>> + Clone {
+        let letters = |text: &'c str| (0..text.len()).map(move |i| Some(&text[i..=i]).filter(|it| *it != "-"));
+        letters(one).zip(letters(other))
+    }
+
+    #[test]
+    fn a_column_is_an_echo_of_one_that_says_all_it_says() {
+        let check = |one: &str, other: &str, expected: Redundancy| {
+            assert!(Redundancy::of(cells(one, other)) == expected, "{one} {other}");
+        };
+        check("abcd", "abcd", Redundancy::Whole);
+        // A row of ten may be a header that only one of them has.
+        check("abcdefghij", "-bcdefghij", Redundancy::Whole);
+        check("ab--", "abcd", Redundancy::Part);
+        check("abcd", "ab--", Redundancy::None);
+        check("abcdefghijk", "abcdefghijx", Redundancy::None);
+    }
+
+    #[test]
+    fn rows_in_which_neither_column_says_anything_do_not_count() {
+        assert!((sameness(cells("a--b", "a--c")) - 0.5).abs() < 1e-9);
+        assert!(sameness(cells("---", "---")) < 1e-9);
+    }
+}

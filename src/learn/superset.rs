@@ -1,0 +1,96 @@
+//! A first or last or special record often looks different enough to be lost: the cut that has it too comes first.
+
+use super::atypical;
+use super::features::{Meter, PathPrecision};
+use super::find::PageView;
+use super::outlier_rows;
+use super::rank::{RankedRowSet, overlap};
+use crate::page::tokens::{Span, TokenKind, Tokens};
+
+/// How much worse a fuller cut of the best list may score and still be preferred.
+const MAX_SCORE_LOSS: f64 = 0.35;
+
+/// A fuller cut may take in neighbours, but not reach out for something elsewhere on the page: compactness shows it.
+const MAX_COMPACTNESS_LOSS: f64 = 0.02;
+
+/// Where a cut of the best list has all its rows and some more (special records are few: at most half as many again), none
+/// of them odd, and scores nearly as well, it comes first.
+pub fn promote(view: &PageView<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<RankedRowSet>) {
+    let Some(best) = ranked.first() else { return };
+    let mut fullest = 0;
+    for (i, it) in ranked.iter().enumerate().skip(1).take_while(|(_, it)| it.score >= best.score - MAX_SCORE_LOSS) {
+        let is_fuller = it.set.rows.len() > ranked[fullest].set.rows.len()
+            && it.features.compact >= best.features.compact - MAX_COMPACTNESS_LOSS
+            && is_subset(&view.tokens, &best.set.rows, &it.set.rows)
+            && it.set.rows.len() * 2 <= best.set.rows.len() * 3
+            && atypical::are_related(view, &best.set.rows, &it.set.rows)
+            && all_rows_informative(view, &best.set.rows, &it.set.rows)
+            && has_no_outliers(view, meter, &it.set.rows);
+        if is_fuller {
+            fullest = i;
+        }
+    }
+    let mut it = ranked.remove(fullest);
+    it.score = it.score.max(ranked.first().map_or(f64::NEG_INFINITY, |next| next.score));
+    ranked.insert(0, it);
+}
+
+fn has_no_outliers(view: &PageView<'_>, meter: &mut Meter<'_, '_>, rows: &[Span]) -> bool {
+    let sameness = meter.row_sameness(rows, PathPrecision::Whole);
+    !outlier_rows::find_outliers(view, rows, &sameness).contains(&true)
+}
+
+/// Every row of the fuller cut says three things, or half as many as the middling row, or as many as the poorest of the
+/// best cut: a total (“6 departures”) is as alike as a special record, but says less. Or it shows what they all show.
+fn all_rows_informative(view: &PageView<'_>, best: &[Span], fuller: &[Span]) -> bool {
+    let texts = |&row: &Span| view.tokens.slice(row).iter().filter(|token| token.kind == TokenKind::Text).count();
+    let mut counts: Vec<usize> = fuller.iter().map(texts).collect();
+    counts.sort_unstable();
+    let poorest = best.iter().map(texts).min().unwrap_or(0);
+    let enough = poorest.min(counts[counts.len() / 2].div_ceil(2)).min(3);
+    if counts[0] >= enough {
+        return true;
+    }
+    let shown = atypical::common_contents(view, best);
+    let shows_it = |row: &Span| shown.is_some_and(|shown| atypical::content_flags(view, *row) & shown == shown);
+    fuller.iter().all(|row| texts(row) >= enough || shows_it(row))
+}
+
+/// All rows of `few` are rows of `many`.
+fn is_subset(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
+    let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
+    shared + 0.5 >= few.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::learn::{LearnOptions, learn};
+    use crate::page::Tree;
+
+    fn check(html: &str, expected: usize) {
+        let candidates = learn(&[Tree::parse(html)], &LearnOptions::default());
+        assert_eq!(candidates[0].table.rows.len(), expected);
+    }
+
+    #[test]
+    fn what_is_pinned_above_the_threads_under_the_same_titles_is_of_the_list() {
+        let line = |i: usize| format!("<tr><td><a href=/t{i}>Thread number {i}</a><td>author{i}<td>{i}00</tr>");
+        let table = |lines: std::ops::Range<usize>| {
+            format!("<table><tr><th>Topic<th>Author<th>Views</tr>{}</table>", lines.map(line).collect::<String>())
+        };
+        check(&format!("<body>{}<p>All threads</p>{}", table(0..2), table(2..14)), 14);
+    }
+
+    #[test]
+    fn a_record_that_says_less_but_shows_as_much_is_of_the_list() {
+        let offer = |i: usize| {
+            let rest = if i == 3 {
+                String::new()
+            } else {
+                format!("<p>Brand {i}</p><p>{i} reviews</p><b>{i}.50</b><i>in stock</i>")
+            };
+            format!("<li class=offer><img src=/{i}.png><h3><a href=/{i}>Lamp number {i}</a></h3>{rest}</li>")
+        };
+        check(&format!("<body><ul>{}</ul>", (0..10).map(offer).collect::<String>()), 10);
+    }
+}

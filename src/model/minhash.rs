@@ -1,0 +1,83 @@
+//! Which records a run had, in sixteen numbers: enough to tell how many two runs have in common.
+
+use std::collections::BTreeSet;
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
+
+/// Hashes that are kept: the least ones, which any two runs choose alike. Of two lists that share three records in ten, one
+/// pair in 300 looks as if it shared none; every run of every task carries them, so more would be dear.
+const SKETCH_SIZE: usize = 16;
+/// Two lists of fewer records share none by chance.
+const MIN_RECORDS: usize = 8;
+
+/// The records of a run, by the columns that tell them apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MinHash {
+    pub columns: Vec<String>,
+    least: BTreeSet<u32>,
+}
+
+impl MinHash {
+    pub fn new(columns: Vec<String>) -> MinHash {
+        MinHash { columns, least: BTreeSet::new() }
+    }
+
+    /// One record more, by its cells of those columns.
+    pub fn add<'c>(&mut self, cells: impl Iterator<Item = Option<&'c str>>) {
+        // With zero keys: it is compared with what other processes have kept.
+        let mut hasher = SipHasher13::new();
+        let mut is_filled = false;
+        for cell in cells {
+            hasher.write(cell.unwrap_or_default().as_bytes());
+            // No byte of UTF-8: no two records look alike.
+            hasher.write(&[0xff]);
+            is_filled |= cell.is_some();
+        }
+        if is_filled {
+            // The lower half is as good as any.
+            self.least.insert(hasher.finish() as u32);
+            if self.least.len() > SKETCH_SIZE {
+                self.least.pop_last();
+            }
+        }
+    }
+
+    /// The share of the records of both runs together that both have; none where that cannot be told.
+    pub fn jaccard(&self, other: &MinHash) -> Option<f64> {
+        if self.columns != other.columns || self.least.len().min(other.least.len()) < MIN_RECORDS {
+            return None;
+        }
+        let least_of_both: Vec<&u32> = self.least.union(&other.least).take(SKETCH_SIZE).collect();
+        let shared = least_of_both.iter().filter(|it| self.least.contains(it) && other.least.contains(it)).count();
+        Some(shared as f64 / least_of_both.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(numbers: std::ops::Range<u32>) -> MinHash {
+        let mut sketch = MinHash::new(vec!["name".to_owned()]);
+        numbers.for_each(|number| sketch.add([Some(format!("record {number}").as_str())].into_iter()));
+        sketch
+    }
+
+    #[test]
+    fn it_tells_about_how_many_records_two_lists_share() {
+        assert_eq!(of(0..500).jaccard(&of(0..500)), Some(1.0));
+        assert_eq!(of(0..500).jaccard(&of(500..1_000)), Some(0.0));
+        assert_eq!(of(0..12).jaccard(&of(6..12)), None, "six are too few to tell");
+        // 300 of 600 are in both; sixteen of them say so to within two standard deviations.
+        let half = of(0..450).jaccard(&of(150..600)).expect("many records");
+        assert!((0.25..=0.75).contains(&half), "{half}");
+    }
+
+    #[test]
+    fn what_is_known_by_other_columns_cannot_be_compared() {
+        let by_link = MinHash { columns: vec!["link".to_owned()], ..of(0..50) };
+        assert_eq!(by_link.jaccard(&of(0..50)), None);
+    }
+}

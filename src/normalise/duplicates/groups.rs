@@ -1,0 +1,123 @@
+//! Records that are alike, found in two goes over them: the first remembers hashes only, the second keeps the few that have
+//! company.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::mem;
+
+use super::MatchKey;
+
+/// How a record belongs to a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchKind {
+    /// All of these are the same but for spelling and order.
+    Exact,
+    /// May be the same: it, or the group, is written with initials. Two such need not be the same as each other.
+    Initials,
+}
+
+/// Records of the same thing, and records that may be of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateGroup<R> {
+    pub records: Vec<(MatchKind, R)>,
+}
+
+/// The first go. It takes 16 bytes a record, and 8 for each word of a record with initials.
+#[derive(Default)]
+pub struct CandidateFilter {
+    /// How many records have this likeness, up to two.
+    seen: HashMap<u64, u8>,
+    /// What records with initials have in common with those they may be short for.
+    initials_keys: HashSet<u64>,
+}
+
+impl CandidateFilter {
+    pub fn note(&mut self, likeness: &MatchKey) {
+        let count = self.seen.entry(likeness.exact_hash()).or_default();
+        *count = count.saturating_add(1);
+        if likeness.has_initials() {
+            self.initials_keys.extend(likeness.blocking_keys());
+        }
+    }
+
+    /// For the second go over the same records.
+    pub fn into_candidates<R>(self) -> DuplicateCandidates<R> {
+        DuplicateCandidates { sieve: self, kept: Vec::new() }
+    }
+}
+
+/// The second go.
+pub struct DuplicateCandidates<R> {
+    sieve: CandidateFilter,
+    kept: Vec<(MatchKey, R)>,
+}
+
+impl<R: Clone> DuplicateCandidates<R> {
+    /// Whether the record has company. It may be told so of one that has none after all, never the other way round.
+    pub fn may_have_duplicate(&self, likeness: &MatchKey) -> bool {
+        self.sieve.seen.get(&likeness.exact_hash()).is_some_and(|&count| count > 1)
+            || likeness.has_initials()
+            || likeness.blocking_keys().iter().any(|hook| self.sieve.initials_keys.contains(hook))
+    }
+
+    pub fn keep(&mut self, likeness: MatchKey, record: R) {
+        self.kept.push((likeness, record));
+    }
+
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Groups of two records at least, in the order of their first ones.
+    pub fn groups(mut self) -> Vec<DuplicateGroup<R>> {
+        let mut places: HashMap<Vec<Vec<String>>, usize> = HashMap::new();
+        let mut alike: Vec<(MatchKey, Vec<R>)> = Vec::new();
+        for (likeness, record) in mem::take(&mut self.kept) {
+            let place = *places.entry(likeness.texts.clone()).or_insert(alike.len());
+            match alike.get_mut(place) {
+                Some((_, records)) => records.push(record),
+                None => alike.push((likeness, vec![record])),
+            }
+        }
+        let short = short_forms(&alike);
+        let mut groups = Vec::new();
+        for (place, (_, records)) in alike.iter().enumerate() {
+            let others = short.get(&place).into_iter().flatten().flat_map(|&other| &alike[other].1);
+            let same = records.iter().map(|record| (MatchKind::Exact, record.clone()));
+            let all: Vec<(MatchKind, R)> =
+                same.chain(others.map(|record| (MatchKind::Initials, record.clone()))).collect();
+            if all.len() > 1 {
+                groups.push(DuplicateGroup { records: all });
+            }
+        }
+        groups
+    }
+}
+
+/// Which may be short for which: of each that is written out more, those with initials.
+fn short_forms<R>(alike: &[(MatchKey, Vec<R>)]) -> BTreeMap<usize, Vec<usize>> {
+    let mut by_hook: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (place, (likeness, _)) in alike.iter().enumerate() {
+        for hook in likeness.blocking_keys() {
+            by_hook.entry(hook).or_default().push(place);
+        }
+    }
+    let initials = |place: usize| alike[place].0.texts.iter().flatten().filter(|word| super::is_initial(word)).count();
+    let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, (likeness, _)) in alike.iter().enumerate().filter(|(_, (likeness, _))| likeness.has_initials()) {
+        let mut near: Vec<usize> =
+            likeness.blocking_keys().iter().filter_map(|hook| by_hook.get(hook)).flatten().copied().collect();
+        near.sort_unstable();
+        near.dedup();
+        for other in near {
+            let is_shorter = (initials(place), other) > (initials(other), place);
+            if other != place && is_shorter && likeness.is_abbreviation_of(&alike[other].0) {
+                found.entry(other).or_default().push(place);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,187 @@
+//! What may go out while a page is shown, and as what. Pure: takes Chromium's questions, answers with orders.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::pipe::DevToolsCommand;
+use super::traffic::Traffic;
+use crate::model::Refusal;
+use crate::robot::error::SessionError;
+use crate::robot::redirect::{self, MAX_HOPS};
+use crate::robot::session::{PageRequest, RequestBody, display_url};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PausedRequest {
+    request_id: String,
+    request: InterceptedRequest,
+    #[serde(default)]
+    frame_id: String,
+    #[serde(default)]
+    resource_type: String,
+    redirected_request_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InterceptedRequest {
+    url: String,
+    #[serde(default)]
+    method: String,
+    #[serde(default)]
+    headers: HashMap<String, String>,
+    #[serde(default)]
+    post_data: String,
+}
+
+impl InterceptedRequest {
+    fn accept(&self) -> &str {
+        self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("accept")).map_or("", |(_, value)| value)
+    }
+}
+
+impl Traffic {
+    /// A request that waits for our word.
+    pub fn on_request_paused(&mut self, session: Option<String>, params: Value) -> Option<DevToolsCommand> {
+        let id = params["requestId"].as_str().unwrap_or_default().to_owned();
+        let order = |method, params| Some(DevToolsCommand { session: session.clone(), method, params });
+        let refuse = || order("Fetch.failRequest", json!({ "requestId": id, "errorReason": "BlockedByClient" }));
+        let Ok(paused) = serde_json::from_value::<PausedRequest>(params) else { return refuse() };
+        match self.decide(&paused) {
+            Ok(change) => order("Fetch.continueRequest", change),
+            Err(error) => {
+                if self.is_document(&paused) {
+                    self.error.get_or_insert(error);
+                }
+                refuse()
+            }
+        }
+    }
+
+    fn is_document(&self, paused: &PausedRequest) -> bool {
+        paused.resource_type == "Document" && paused.frame_id == self.main_frame
+    }
+
+    /// What a request is changed to before it goes out.
+    fn decide(&mut self, paused: &PausedRequest) -> Result<Value, SessionError> {
+        let as_it_is = json!({ "requestId": paused.request_id });
+        let refused = |refusal| SessionError::Refused { url: paused.request.url.chars().take(200).collect(), refusal };
+        let url = Url::parse(&paused.request.url).map_err(|_| refused(Refusal::NoHost))?;
+        if self.is_document(paused) {
+            return self.decide_document(paused, &url);
+        }
+        match paused.resource_type.as_str() {
+            // Documents within the page; and what is only to be seen or heard.
+            "Document" => self.guard.check_url(&url).map_err(refused)?,
+            "Image" | "Media" | "Font" | "Ping" | "CSPViolationReport" | "Manifest" | "Prefetch" => {
+                return Err(refused(Refusal::NoHost));
+            }
+            // The little picture of a site.
+            "Other" if paused.request.accept().starts_with("image/") => return Err(refused(Refusal::NoHost)),
+            _ => self.guard.check_subresource(&url).map_err(refused)?,
+        }
+        let carries_secret =
+            self.secrets.text_has_secret(url.as_str()) || self.secrets.text_has_secret(&paused.request.post_data);
+        if carries_secret && !url.host_str().is_some_and(|host| self.guard.is_task_host(host)) {
+            self.note(format!("not sent: the page wanted to give a secret to {}", url.origin().ascii_serialization()));
+            return Err(refused(Refusal::NoHost));
+        }
+        Ok(as_it_is)
+    }
+
+    fn decide_document(&mut self, paused: &PausedRequest, url: &Url) -> Result<Value, SessionError> {
+        self.guard.check_url(url).map_err(|refusal| SessionError::Refused { url: display_url(url), refusal })?;
+        self.documents += 1;
+        if self.documents > MAX_HOPS + 1 {
+            return Err(SessionError::TooManyHops(display_url(url)));
+        }
+        if self.documents > self.max_documents {
+            return Err(SessionError::TooManyRequests(self.max_requests));
+        }
+        let post = paused.request.method == "POST";
+        let before = self.document_request.take();
+        let (Some(request), true) = (before, paused.redirected_request_id.is_some()) else {
+            let ordered = self.pending_request.take_if(|ordered| is_same_url(&ordered.url, url));
+            let change = ordered.as_ref().map(|ordered| continue_as_request(ordered, paused));
+            // Else a form or a link of the page. Should it be redirected, this is what may go along.
+            let body = RequestBody { content_type: String::new(), bytes: Vec::new() };
+            let own = || PageRequest { post, body: post.then_some(body), ..PageRequest::get(url.clone()) };
+            self.document_request = Some(ordered.unwrap_or_else(own));
+            return Ok(change.unwrap_or_else(|| json!({ "requestId": paused.request_id })));
+        };
+        let status = if post { 307 } else { 302 };
+        let next = redirect::follow(&request, status, url.as_str(), |url| self.jar.header(url).is_some())
+            .map_err(|error| SessionError::Redirect { from: display_url(&request.url), error })?;
+        let change = continue_as_redirect(&request, &next, paused);
+        self.document_request = Some(next);
+        Ok(change)
+    }
+
+    /// Somebody wants a password: our own proxy, or a site that the script has one for. Asked again, there is none.
+    pub fn on_auth_required(&mut self, session: Option<String>, params: &Value) -> DevToolsCommand {
+        let id = params["requestId"].as_str().unwrap_or_default().to_owned();
+        let challenge = |key: &str| params["authChallenge"][key].as_str().unwrap_or_default().to_owned();
+        let who = format!("{} {}", challenge("source"), challenge("origin"));
+        let known = self.passwords.get(&who).filter(|_| self.tried_passwords.insert(format!("{id} {who}")));
+        let answer = match known {
+            Some((user, password)) => {
+                json!({ "response": "ProvideCredentials", "username": user, "password": password })
+            }
+            None => json!({ "response": "CancelAuth" }),
+        };
+        DevToolsCommand {
+            session,
+            method: "Fetch.continueWithAuth",
+            params: json!({ "requestId": id, "authChallengeResponse": answer }),
+        }
+    }
+}
+
+/// The same address; what stands behind its `#` is not sent.
+fn is_same_url(a: &Url, b: &Url) -> bool {
+    let plain = |url: &Url| {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        url
+    };
+    plain(a) == plain(b)
+}
+
+/// The request that goes out instead of the one that Chromium would have made of an address alone.
+fn continue_as_request(request: &PageRequest, paused: &PausedRequest) -> Value {
+    let mut change = json!({ "requestId": paused.request_id });
+    let mut own = request.headers.clone();
+    if let Some(body) = &request.body {
+        change["method"] = "POST".into();
+        change["postData"] = STANDARD.encode(&body.bytes).into();
+        own.push(("Content-Type".to_owned(), body.content_type.clone()));
+        let origin = request.referrer.as_ref().map(|it| it.origin().ascii_serialization());
+        own.extend(origin.map(|origin| ("Origin".to_owned(), origin)));
+    }
+    if !own.is_empty() {
+        change["headers"] = headers(paused, &[], &own);
+    }
+    change
+}
+
+/// A redirect as it goes out: without the script's headers where they are not meant to go.
+fn continue_as_redirect(before: &PageRequest, next: &PageRequest, paused: &PausedRequest) -> Value {
+    let mut change = json!({ "requestId": paused.request_id });
+    if !before.headers.is_empty() {
+        change["headers"] = headers(paused, &before.headers, &next.headers);
+    }
+    change
+}
+
+/// Chromium's own headers without some, and with others.
+fn headers(paused: &PausedRequest, without: &[(String, String)], with: &[(String, String)]) -> Value {
+    let is_in = |name: &str, list: &[(String, String)]| list.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+    let own = paused.request.headers.iter().filter(|(name, _)| !is_in(name, without) && !is_in(name, with));
+    let pairs = own.chain(with.iter().map(|(name, value)| (name, value)));
+    pairs.map(|(name, value)| json!({ "name": name, "value": value })).collect()
+}

@@ -1,0 +1,92 @@
+//! The pages, frames and workers of the browser: ours is set up, those inside it are put under the same rules, all others closed.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::{Browser, START_TIMEOUT, cookies};
+use crate::model::Task;
+use crate::robot::error::SessionError;
+use crate::robot::session::{Session, USER_AGENT};
+
+impl Browser {
+    /// Opens our page.
+    pub(super) async fn open_page(&mut self, task: &Task, session: &mut Session) -> Result<(), SessionError> {
+        let version = match self.call_in(None, "Browser.getVersion", json!({}), START_TIMEOUT).await {
+            Ok(version) => version,
+            Err(SessionError::Deadline(url)) => return Err(SessionError::Deadline(url)),
+            Err(_) => return Err(SessionError::BrowserStart(self.chromium.startup_error())),
+        };
+        self.user_agent = task.fetch.user_agent.clone().unwrap_or_else(|| {
+            // What it is, and that it is ours.
+            let own = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
+            format!("{own} {USER_AGENT}")
+        });
+        let deny = json!({ "behavior": "deny", "eventsEnabled": true });
+        self.call_in(None, "Browser.setDownloadBehavior", deny, START_TIMEOUT).await?;
+        self.call_in(None, "Target.setDiscoverTargets", json!({ "discover": true }), START_TIMEOUT).await?;
+        self.call_in(None, "Target.setAutoAttach", auto_attach(), START_TIMEOUT).await?;
+        self.call_in(None, "Target.createTarget", json!({ "url": "about:blank" }), START_TIMEOUT).await?;
+        let until = Instant::now() + START_TIMEOUT;
+        // The first page that there is becomes ours.
+        while self.page_session.is_empty() && self.handle_next_until(until).await? {}
+        self.call("Page.enable", json!({})).await?;
+        let cookies = cookies::from_jar(&session.jar);
+        if !cookies.is_empty() {
+            self.call("Network.setCookies", json!({ "cookies": cookies })).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts a page, a frame or a worker under our rules. Not all of them know all of these.
+    async fn attach_rules(&mut self, session: String) {
+        let orders = [
+            ("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }], "handleAuthRequests": true })),
+            ("Network.enable", json!({})),
+            ("Network.setBypassServiceWorker", json!({ "bypass": true })),
+            ("Network.setUserAgentOverride", json!({ "userAgent": self.user_agent, "acceptLanguage": "en" })),
+            ("Target.setAutoAttach", auto_attach()),
+            ("Runtime.runIfWaitingForDebugger", json!({})),
+        ];
+        for (method, params) in orders {
+            self.send_command(Some(session.clone()), method, params).await;
+        }
+    }
+
+    pub(super) async fn on_target_event(&mut self, method: &str, params: &Value, session: Option<String>) {
+        let ours = self.traffic.main_frame.clone();
+        match method {
+            "Target.attachedToTarget" => {
+                let (kind, target) = (&params["targetInfo"]["type"], &params["targetInfo"]["targetId"]);
+                let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
+                if *kind != "page" {
+                    self.attach_rules(session).await;
+                } else if self.page_session.is_empty() {
+                    self.page_session = session.clone();
+                    self.traffic.main_frame = target.as_str().unwrap_or_default().to_owned();
+                    self.attach_rules(session).await;
+                } else if *target != ours.as_str() {
+                    self.traffic.note("a window that the page opened was closed");
+                    self.send_command(None, "Target.closeTarget", json!({ "targetId": target })).await;
+                }
+            }
+            "Target.targetCrashed" if params["targetId"] == ours.as_str() => {
+                let url = self.traffic.url();
+                let is_memory = params["status"] == "oom";
+                self.page_crash =
+                    Some(if is_memory { SessionError::PageMemory(url) } else { SessionError::PageCrashed(url) });
+            }
+            "Inspector.targetCrashed" if session.as_ref() == Some(&self.page_session) => {
+                self.page_crash.get_or_insert(SessionError::PageCrashed(self.traffic.url()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whatever opens waits until it is under our rules. The browser's own windows and bars are none of our business.
+fn auto_attach() -> Value {
+    let but = |kind: &str| json!({ "type": kind, "exclude": true });
+    let filter = json!([but("browser"), but("browser_ui"), but("tab"), {}]);
+    json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": filter })
+}

@@ -1,0 +1,145 @@
+//! What goes wrong on the web, each with the cause it counts as and a sentence for a person.
+
+use std::time::Duration;
+
+use super::redirect::RedirectError;
+use crate::model::Refusal;
+use crate::model::{ByteSize, Failure, Page, TimeSpan};
+
+/// Why a walk ended early.
+#[derive(Clone, Debug)]
+pub struct WalkError {
+    pub cause: Failure,
+    /// One clear sentence with step, address and reason; no secret in it.
+    pub sentence: String,
+    /// The page the robot stood on, for diagnostics.
+    pub page: Option<Page>,
+}
+
+/// Why a request brought no page.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("{url} is refused: {refusal}")]
+    Refused { url: String, refusal: Refusal },
+    #[error("{from} {error}")]
+    Redirect { from: String, error: RedirectError },
+    #[error("the site redirected more than {max} times, the last time to {0}", max = super::redirect::MAX_HOPS)]
+    TooManyHops(String),
+    #[error("the run made its {0} requests; raise `limits.max_requests` in task.toml if the site needs more")]
+    TooManyRequests(u32),
+    #[error("{url} is larger than {size}; raise `limits.max_page_bytes` in task.toml if it should be", size = ByteSize(*max))]
+    TooLarge { url: String, max: u64 },
+    #[error(
+        "the run's time was up while {0} was being fetched; raise `limits.timeout` in task.toml if the site needs longer"
+    )]
+    Deadline(String),
+    #[error("the run's time was up while it waited; raise `limits.timeout` in task.toml if it needs longer")]
+    DeadlineWhileWaiting,
+    #[error("the run's time was up while other tasks were at {0}; see `per_host` in config.toml")]
+    DeadlineWhileQueued(String),
+    #[error("{host} is to be left alone for another {}, which is longer than this run may take; the next run tries again", whole_seconds(*wait))]
+    HostBackoff { host: String, wait: Duration },
+    #[error(
+        "the robots.txt of {origin} keeps robots away from {path}: {rule}; \
+         set `fetch.robots_txt = false` in task.toml if its owner lets you"
+    )]
+    RobotsTxt { origin: String, path: String, rule: String },
+    #[error("{url} did not begin to answer within {} s", waited.as_secs())]
+    NoAnswer { url: String, waited: Duration },
+    #[error("no connection to {url} within {} s", waited.as_secs())]
+    NoConnection { url: String, waited: Duration },
+    #[error("the host of {url} is not known: {reason}")]
+    UnknownHost { url: String, reason: String },
+    #[error("no safe connection to {url}: {reason}")]
+    Tls { url: String, reason: String },
+    #[error("the connection to {url} failed: {reason}")]
+    Connection { url: String, reason: String, loss: ConnectionLoss },
+    #[error("no connection to {url} could be opened: {reason}")]
+    ResourceShortage { url: String, reason: String },
+    #[error("the header `{0}` cannot be sent: a name or value has characters that HTTP does not allow")]
+    Header(String),
+    #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
+    Proxy(String),
+    #[error(
+        "no Chromium was found; install it (Debian: apt install chromium), or name its program as `browser` in config.toml"
+    )]
+    NoBrowser,
+    #[error(
+        "there is no program {0}, which config.toml names as `browser`; install Chromium (Debian: apt install chromium)"
+    )]
+    NoSuchBrowser(String),
+    #[error("Chromium did not start: {0}")]
+    BrowserStart(String),
+    #[error("Chromium ended in the middle of the run, at {0}")]
+    BrowserGone(String),
+    #[error(
+        "the page {0} needed more memory than the browser has for it; raise `limits.memory` in task.toml if it should"
+    )]
+    PageMemory(String),
+    #[error("the page {0} crashed in the browser")]
+    PageCrashed(String),
+    #[error("the scripts of {url} kept the page busy for {} s", waited.as_secs())]
+    PageBusy { url: String, waited: Duration },
+    #[error("{0} is a file to be downloaded, not a web page")]
+    Download(String),
+    #[error("the browser could not do it on {url}: {reason}")]
+    Script { url: String, reason: String },
+    #[error("`{0}` is not supported yet")]
+    Unsupported(&'static str),
+}
+
+/// When a connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionLoss {
+    /// Nothing of the request has been sent.
+    BeforeSend,
+    /// The site may have seen the request, but its answer did not come, or not to its end.
+    AfterSend,
+    /// What came is no answer; asking again brings the same.
+    InvalidResponse,
+}
+
+impl SessionError {
+    /// Set where the connection was lost and not the answer unwelcome.
+    pub fn connection_loss(&self) -> Option<ConnectionLoss> {
+        match self {
+            SessionError::NoConnection { .. } => Some(ConnectionLoss::BeforeSend),
+            SessionError::NoAnswer { .. } => Some(ConnectionLoss::AfterSend),
+            SessionError::Connection { loss: lost, .. } => Some(*lost),
+            _ => None,
+        }
+    }
+
+    pub fn cause(&self) -> Failure {
+        match self {
+            SessionError::Refused { .. }
+            | SessionError::Redirect { .. }
+            | SessionError::NoConnection { .. }
+            | SessionError::UnknownHost { .. }
+            | SessionError::Connection { .. } => Failure::Network,
+            SessionError::TooManyHops(_) | SessionError::Download(_) => Failure::Http,
+            SessionError::TooManyRequests(_) | SessionError::TooLarge { .. } => Failure::Limit,
+            SessionError::HostBackoff { .. } => Failure::Blocked,
+            SessionError::RobotsTxt { .. } => Failure::RobotsTxt,
+            SessionError::Deadline(_)
+            | SessionError::DeadlineWhileWaiting
+            | SessionError::DeadlineWhileQueued(_)
+            | SessionError::PageBusy { .. }
+            | SessionError::NoAnswer { .. } => Failure::Timeout,
+            SessionError::Tls { .. } => Failure::Tls,
+            SessionError::Header(_)
+            | SessionError::Proxy(_)
+            | SessionError::Unsupported(_)
+            | SessionError::NoBrowser
+            | SessionError::NoSuchBrowser(_) => Failure::Config,
+            SessionError::PageMemory(_) => Failure::Memory,
+            SessionError::PageCrashed(_) | SessionError::BrowserGone(_) => Failure::Crash,
+            SessionError::Script { .. } => Failure::Robot,
+            SessionError::BrowserStart(_) | SessionError::ResourceShortage { .. } => Failure::Internal,
+        }
+    }
+}
+
+fn whole_seconds(time: Duration) -> TimeSpan {
+    TimeSpan::seconds(time.as_secs().max(1))
+}

@@ -1,0 +1,132 @@
+//! Secrets are blanked by value: whatever way one got into a text, `***` stands there instead.
+
+use std::collections::BTreeMap;
+
+use url::form_urlencoded;
+
+use crate::model::Page;
+
+/// A shorter secret is found in a page by chance, and blanking it there would spoil the page and show nothing of use. Sentences
+/// and traces have every secret blanked.
+const MIN_PAGE_SECRET_LEN: usize = 4;
+
+/// Every spelling of every secret, longest first, so that none is left half covered by a shorter one.
+#[derive(Clone, Default)]
+pub struct Redactor(Vec<String>);
+
+impl Redactor {
+    pub fn new(secrets: &BTreeMap<String, String>) -> Redactor {
+        let mut spellings: Vec<String> =
+            secrets.values().filter(|value| !value.is_empty()).flat_map(spellings).collect();
+        spellings.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        spellings.dedup();
+        Redactor(spellings)
+    }
+
+    /// One more value that nobody is to see: a one-time code.
+    pub fn add(&mut self, value: &str) {
+        if !value.is_empty() {
+            self.0.push(value.to_owned());
+            self.0.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn redact_text(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for secret in &self.0 {
+            if out.contains(secret.as_str()) {
+                out = out.replace(secret.as_str(), "***");
+            }
+        }
+        out
+    }
+
+    /// Does the text hold a secret, in any spelling?
+    pub fn text_has_secret(&self, text: &str) -> bool {
+        self.0.iter().any(|secret| text.contains(secret.as_str()))
+    }
+
+    /// As [`Blanks::in_text`], for a page's bytes; a secret too short to be told from chance is not looked for.
+    pub fn bytes_have_secret(&self, bytes: &[u8]) -> bool {
+        let mut long = self.0.iter().filter(|secret| secret.len() >= MIN_PAGE_SECRET_LEN);
+        long.any(|secret| memchr::memmem::find(bytes, secret.as_bytes()).is_some())
+    }
+
+    /// A page that may be kept or shown: a site likes to send back what was typed into its forms.
+    pub fn redact_page(&self, page: &mut Page) {
+        if self.0.is_empty() {
+            return;
+        }
+        if self.text_has_secret(page.meta.url.as_str())
+            && let Ok(url) = url::Url::parse(&self.redact_text(page.meta.url.as_str()))
+        {
+            page.meta.url = url;
+        }
+        for (_, value) in &mut page.meta.headers {
+            *value = self.redact_text(value);
+        }
+        for secret in self.0.iter().filter(|secret| secret.len() >= MIN_PAGE_SECRET_LEN) {
+            replace_bytes(&mut page.body, secret.as_bytes());
+        }
+    }
+}
+
+/// As it is, as a form or a query spells it, as HTML and as JSON spell it.
+pub(super) fn spellings(secret: &String) -> Vec<String> {
+    let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let query = form.replace('+', "%20");
+    let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    let mut path = url::Url::parse("http://x/").expect("a constant URL");
+    path.set_path(secret);
+    let path = path.path().trim_start_matches('/').to_owned();
+    let json = serde_json::to_string(secret).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned();
+    [secret.clone(), form, query, html, json, path].into_iter().filter(|spelling| !spelling.is_empty()).collect()
+}
+
+/// Puts `***` in its place, wherever it stands.
+pub(super) fn replace_bytes(body: &mut Vec<u8>, secret: &[u8]) {
+    let mut out = Vec::new();
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(body, secret) {
+        out.extend_from_slice(&body[from..at]);
+        out.extend_from_slice(b"***");
+        from = at + secret.len();
+    }
+    if from > 0 {
+        out.extend_from_slice(&body[from..]);
+        *body = out;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_blanked_in_every_spelling() {
+        let secrets = BTreeMap::from([
+            ("q".to_owned(), "say \"x\"\\".to_owned()),
+            ("a".to_owned(), "p&ss wörd/1".to_owned()),
+            ("b".to_owned(), "p&ss".to_owned()),
+            ("none".to_owned(), String::new()),
+        ]);
+        let blanks = Redactor::new(&secrets);
+        for (text, result) in [
+            ("it is p&ss wörd/1!", "it is ***!"),
+            ("?pw=p%26ss+w%C3%B6rd%2F1&x=1", "?pw=***&x=1"),
+            ("?pw=p%26ss%20w%C3%B6rd%2F1", "?pw=***"),
+            ("value=\"p&amp;ss wörd/1\"", "value=\"***\""),
+            ("/p&ss%20w%C3%B6rd/1/x", "/***/x"),
+            ("only p&ss here", "only *** here"),
+            ("nothing", "nothing"),
+            (r#"{"k":"say \"x\"\\"}"#, r#"{"k":"***"}"#),
+        ] {
+            assert_eq!(blanks.redact_text(text), result, "{text}");
+        }
+    }
+}

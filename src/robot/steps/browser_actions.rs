@@ -1,0 +1,92 @@
+//! `click`, `scroll` and `wait_for`: what is done on the page that a browser shows. The robot stands on what it shows then.
+
+use std::time::Duration;
+
+use super::super::WalkError;
+use super::super::browser::{Browser, WaitCondition};
+use super::super::form::ElementPosition;
+use super::super::link::{self, LinkQuery};
+use super::super::session::Session;
+use super::super::walker::Walker;
+use super::follow::{describe, selector};
+use crate::model::Failure;
+use crate::model::script::{LinkSelector, ScrollStep, WaitForStep};
+
+/// How long `wait_for` waits when it does not say.
+const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+
+pub async fn click(walker: &mut Walker<'_>, wanted: &LinkSelector, strict: bool) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
+    let Some(place) = find_clickable(walker, wanted)? else {
+        return Err(walker.error(Failure::Robot, format!("the page has nothing to click {}", describe(wanted))));
+    };
+    click_element(walker, &place, strict).await
+}
+
+/// Clicks an element of the page.
+pub async fn click_element(walker: &mut Walker<'_>, place: &ElementPosition, strict: bool) -> Result<(), WalkError> {
+    let (browser, session) = browser_and_session(walker)?;
+    let shown = browser.click(session, place).await;
+    let page = walker.trace_exchange(shown)?;
+    walker.load_checked(page, strict)
+}
+
+pub async fn scroll(walker: &mut Walker<'_>, step: &ScrollStep, strict: bool) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
+    for _ in 0..step.times {
+        let (browser, session) = browser_and_session(walker)?;
+        let shown = browser.scroll(session).await;
+        let page = walker.trace_exchange(shown)?;
+        walker.load_checked(page, strict)?;
+    }
+    Ok(())
+}
+
+pub async fn wait_for(walker: &mut Walker<'_>, step: &WaitForStep) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
+    let css = step.css.as_deref().map(|css| walker.expand(css)).transpose()?;
+    let text = step.text.as_deref().map(|text| walker.expand(text)).transpose()?;
+    let time = step.timeout.map_or(DEFAULT_WAIT, |span| span.0);
+    let (browser, session) = browser_and_session(walker)?;
+    let sight = WaitCondition { css: css.as_deref(), text: text.as_deref() };
+    let shown = browser.wait_for(session, sight, time).await;
+    match walker.trace_exchange(shown)? {
+        Some(page) => {
+            walker.trace("it is there");
+            walker.load_checked(page, true)
+        }
+        None => {
+            let said = [css.map(|css| format!("`{css}`")), text.map(|text| format!("“{text}”"))];
+            let what = said.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+            let sentence = format!("the page did not show {what} within {} s", time.as_secs_f32());
+            Err(walker.error(Failure::Robot, sentence))
+        }
+    }
+}
+
+/// `wait`, while a browser goes on with its page.
+pub async fn wait(walker: &mut Walker<'_>, time: Duration) -> Result<(), WalkError> {
+    walker.return_browser_to_page().await?;
+    let (browser, session) = browser_and_session(walker)?;
+    let shown = browser.wait_and_read(session, time).await;
+    let page = walker.trace_exchange(shown)?;
+    walker.load_checked(page, true)
+}
+
+/// What can be clicked and fits what is said: anything that a selector names; by its text a button or a link.
+pub fn find_clickable(walker: &Walker<'_>, wanted: &LinkSelector) -> Result<Option<ElementPosition>, WalkError> {
+    let css = wanted.css.as_deref().map(|css| selector(walker, css)).transpose()?;
+    let text = wanted.text.as_deref().map(|text| walker.expand(text)).transpose()?;
+    let tree = &walker.current_page()?.tree;
+    let said = LinkQuery { css: css.as_ref(), text: text.as_deref(), rel: wanted.rel.as_deref() };
+    Ok(link::clickable(tree, said).map(|node| ElementPosition::of(tree, node)))
+}
+
+fn browser_and_session<'w>(walker: &'w mut Walker<'_>) -> Result<(&'w mut Browser, &'w mut Session), WalkError> {
+    if walker.browser.is_none() {
+        let sentence = "this needs a browser: set `fetch.engine = \"browser\"` in task.toml";
+        return Err(walker.error(Failure::Config, sentence));
+    }
+    let browser = walker.browser.as_mut().expect("it is there");
+    Ok((browser, &mut walker.session))
+}

@@ -1,0 +1,136 @@
+//! `match` and `substitute`: out of the page, a header, the address or a variable, into variables.
+
+use regex::{Captures, Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::super::WalkError;
+use super::super::walker::{LoadedPage, Walker};
+use super::follow::selector;
+use crate::model::Failure;
+use crate::model::script::{MatchStep, SubstituteStep};
+
+/// A pattern that compiles to more than this would cost more than the page it is used on. The engine itself never backtracks.
+pub const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// What `all` may find; more is a limit that ends the run.
+const MAX_MATCHES: usize = 10_000;
+
+pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkError> {
+    let texts = match_sources(walker, step)?;
+    let most = if step.all { MAX_MATCHES + 1 } else { 1 };
+    let found = match &step.regex {
+        Some(pattern) => {
+            let regex = regex(walker, pattern)?;
+            named_groups(walker, &regex, &texts);
+            texts.iter().flat_map(|text| regex.captures_iter(text)).take(most).map(|it| group_or_all(&it)).collect()
+        }
+        None => texts.into_iter().take(most).collect::<Vec<String>>(),
+    };
+    if found.len() > MAX_MATCHES {
+        let sentence =
+            format!("more than {MAX_MATCHES} are found, the most that `all` may find; say more exactly which");
+        return Err(walker.error(Failure::Limit, sentence));
+    }
+    let value = match (found.is_empty(), &step.default) {
+        (false, _) => found.join("\n"),
+        (true, Some(default)) => walker.expand(default)?,
+        (true, None) => return Err(walker.error(Failure::Robot, no_match_message(step))),
+    };
+    match &step.into {
+        Some(name) => walker.set_variable(name, value),
+        None => walker.trace(format!("found {} times", found.len())),
+    }
+    Ok(())
+}
+
+pub fn substitute(walker: &mut Walker<'_>, step: &SubstituteStep) -> Result<(), WalkError> {
+    let regex = regex(walker, &step.regex)?;
+    let value = walker.variables.get(&step.variable).cloned().unwrap_or_default();
+    let value = regex.replace_all(&value, step.with.as_str()).into_owned();
+    walker.set_variable(step.into.as_ref().unwrap_or(&step.variable), value);
+    Ok(())
+}
+
+pub fn regex(walker: &Walker<'_>, pattern: &str) -> Result<Regex, WalkError> {
+    compile_regex(pattern).map_err(|why| walker.error(Failure::Config, why))
+}
+
+/// A regular expression of a script, or what is wrong with it.
+pub fn compile_regex(pattern: &str) -> Result<Regex, String> {
+    RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
+        let text = error.to_string();
+        let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
+        format!("the regular expression `{pattern}` cannot be used: {why}")
+    })
+}
+
+/// What the expression or `into` is about.
+fn match_sources(walker: &Walker<'_>, step: &MatchStep) -> Result<Vec<String>, WalkError> {
+    if let Some(name) = &step.variable {
+        return Ok(walker.variables.get(name).cloned().into_iter().collect());
+    }
+    let stand = walker.current_page()?;
+    if let Some(name) = &step.header {
+        return Ok(stand.page.meta.header(name).map(str::to_owned).into_iter().collect());
+    }
+    if step.url {
+        return Ok(vec![stand.page.meta.url.to_string()]);
+    }
+    if let Some(path) = &step.json {
+        return Ok(json_texts(stand, path));
+    }
+    if let Some(css) = &step.css {
+        let selector = selector(walker, css)?;
+        let nodes = selector.all(&stand.tree, stand.tree.root()).into_iter();
+        return Ok(match &step.attribute {
+            Some(name) => nodes.filter_map(|node| stand.tree.attribute(node, name).map(str::to_owned)).collect(),
+            None => nodes.map(|node| stand.tree.text(node)).collect(),
+        });
+    }
+    Ok(vec![stand.text.clone()])
+}
+
+/// Named groups of the first match are variables of the same name.
+fn named_groups(walker: &mut Walker<'_>, regex: &Regex, texts: &[String]) {
+    let Some(first) = texts.iter().find_map(|text| regex.captures(text)) else { return };
+    let named: Vec<(String, String)> = regex
+        .capture_names()
+        .flatten()
+        .filter_map(|name| Some((name.to_owned(), first.name(name)?.as_str().to_owned())))
+        .collect();
+    for (name, value) in named {
+        walker.set_variable(&name, value);
+    }
+}
+
+fn group_or_all(captures: &Captures<'_>) -> String {
+    captures.get(1).or_else(|| captures.get(0)).map_or_else(String::new, |it| it.as_str().to_owned())
+}
+
+fn no_match_message(step: &MatchStep) -> String {
+    let what = [("css", &step.css), ("json", &step.json), ("header", &step.header), ("regex", &step.regex)];
+    let said: Vec<String> = what.iter().filter_map(|(key, it)| Some(format!("{key} `{}`", it.as_ref()?))).collect();
+    format!("nothing was found by {}; give it a `default` if that may be", said.join(" and "))
+}
+
+fn json_texts(stand: &LoadedPage, path: &str) -> Vec<String> {
+    let Ok(document) = serde_json::from_str::<Value>(&stand.text) else { return Vec::new() };
+    json_at(&document, path).and_then(json_text).into_iter().collect()
+}
+
+/// A place in a JSON document: `data.items.0.id`.
+pub fn json_at<'v>(document: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').filter(|key| !key.is_empty()).try_fold(document, |value, key| match value {
+        Value::Object(map) => map.get(key),
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// A value as a text; null is none.
+pub fn json_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}

@@ -1,0 +1,198 @@
+//! How `paginate` comes from one page to the next.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use url::Url;
+
+use super::super::form::ElementPosition;
+use super::super::session::{PageRequest, display_url};
+use super::super::walker::Walker;
+use super::super::{WalkError, link, pager};
+use super::{browser_actions, follow, http_request, match_values};
+use crate::model::Failure;
+use crate::model::script::PaginateStep;
+use crate::robot::error::SessionError;
+
+/// What brings more rows.
+pub enum NextPage {
+    /// We stand there already.
+    AlreadyThere,
+    Page(Box<PageRequest>),
+    /// Nothing does, or nothing that may be followed.
+    End(String),
+    /// The task wants no more.
+    Limit(String),
+    /// In a browser: a button that fetches more into the page.
+    Click(ElementPosition),
+    /// In a browser: the end of the page does.
+    Scroll,
+}
+
+/// The way through a list, as the step wants it.
+pub struct Paginator<'s> {
+    step: &'s PaginateStep,
+    counter: PageCounter,
+    link_finder: pager::NextLinkFinder,
+    /// Where it has been.
+    pub visited: HashSet<String>,
+}
+
+impl<'s> Paginator<'s> {
+    pub fn new(walker: &Walker<'_>, step: &'s PaginateStep) -> Paginator<'s> {
+        let count = PageCounter::new(walker, step);
+        Paginator { step, counter: count, link_finder: pager::NextLinkFinder::default(), visited: HashSet::new() }
+    }
+
+    /// Who counts by himself comes to the end of the list by asking for a page that is not there.
+    pub fn may_overshoot(&self) -> bool {
+        self.step.param.is_some() || self.step.url.is_some() && self.step.cursor.is_none()
+    }
+
+    /// How to come to the rows after these, which are those of the page with this number.
+    pub async fn next(&mut self, walker: &mut Walker<'_>, number: u32) -> Result<NextPage, WalkError> {
+        let next = self.next_unchecked(walker)?;
+        if let NextPage::Page(request) = &next {
+            // A post-back and a form lead to the same address with another content.
+            if !request.post && self.visited.contains(&display_url(&request.url)) {
+                return Ok(NextPage::End("the next link leads to a page seen before".to_owned()));
+            }
+            if let Err(error) = walker.session.may_reach(&request.url).await {
+                return match error {
+                    SessionError::Refused { .. } | SessionError::RobotsTxt { .. } => {
+                        Ok(NextPage::End(format!("the next link is not followed: {error}")))
+                    }
+                    error => Err(walker.error(error.cause(), error.to_string())),
+                };
+            }
+        }
+        if matches!(next, NextPage::End(_)) {
+            return Ok(next);
+        }
+        if number >= self.step.max_pages.unwrap_or(u32::MAX) {
+            return Ok(NextPage::End("that is the most this step reads (`max_pages`); there are more".to_owned()));
+        }
+        if walker.pages >= walker.task.limits.max_pages {
+            let pages = pages_text(walker.pages);
+            return Ok(NextPage::Limit(format!("stopped after {pages} (limits.max_pages); there are more")));
+        }
+        Ok(next)
+    }
+
+    fn next_unchecked(&mut self, walker: &mut Walker<'_>) -> Result<NextPage, WalkError> {
+        if self.step.scroll {
+            return Ok(NextPage::Scroll);
+        }
+        if let Some(request) = self.request(walker)? {
+            return Ok(NextPage::Page(Box::new(request)));
+        }
+        let button = button(walker, self.step)?.filter(|_| walker.has_browser());
+        Ok(button.map_or_else(|| NextPage::End("nothing leads on from here".to_owned()), NextPage::Click))
+    }
+
+    /// The request for the page after this one.
+    fn request(&mut self, walker: &mut Walker<'_>) -> Result<Option<PageRequest>, WalkError> {
+        let request = match self.step {
+            PaginateStep { url: Some(template), cursor, .. } => {
+                match cursor {
+                    Some(path) => match cursor_at(walker, path)? {
+                        Some(value) => walker.set_variable("cursor", value),
+                        None => return Ok(None),
+                    },
+                    None => walker.set_variable("page", self.counter.next_number().to_string()),
+                }
+                Some(PageRequest::get(http_request::resolve_url(walker, &walker.expand(template)?)?))
+            }
+            PaginateStep { cursor: Some(path), .. } => {
+                let address = cursor_at(walker, path)?;
+                address.map(|address| http_request::resolve_url(walker, &address)).transpose()?.map(PageRequest::get)
+            }
+            PaginateStep { param: Some(param), .. } => Some(PageRequest::get(with_param(
+                &walker.current_page()?.page.meta.url,
+                param,
+                self.counter.next_number(),
+            ))),
+            PaginateStep { next: Some(wanted), .. } => follow::find(walker, wanted)?,
+            _ => self.request_from_page(walker)?,
+        };
+        let here = walker.current_page()?.page.meta.url.clone();
+        Ok(request.map(|request| PageRequest { referrer: Some(here), ..request }))
+    }
+
+    /// What the page itself offers: a next link, a post-back, or a button that knows where more is.
+    fn request_from_page(&mut self, walker: &Walker<'_>) -> Result<Option<PageRequest>, WalkError> {
+        let here = walker.current_page()?;
+        let (tree, url) = (&here.tree, &here.page.meta.url);
+        if let Some(next) = self.link_finder.next_url(tree, url) {
+            return Ok(Some(PageRequest::get(next)));
+        }
+        if let Some(node) = pager::next_post_back(tree) {
+            return follow::click(walker, node);
+        }
+        // A browser presses the button itself, so that what it fetches comes to its place.
+        Ok(pager::more_address(tree, &link::base(tree, url)).filter(|_| !walker.has_browser()).map(PageRequest::get))
+    }
+}
+
+pub fn pages_text(pages: u32) -> String {
+    format!("{pages} page{}", if pages == 1 { "" } else { "s" })
+}
+
+/// What a browser can press where nothing leads on.
+fn button(walker: &Walker<'_>, step: &PaginateStep) -> Result<Option<ElementPosition>, WalkError> {
+    let tree = &walker.current_page()?.tree;
+    match step {
+        PaginateStep { next: Some(wanted), .. } => browser_actions::find_clickable(walker, wanted),
+        PaginateStep { url: None, cursor: None, param: None, .. } => {
+            Ok(pager::more_button(tree).map(|node| ElementPosition::of(tree, node)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Counts pages or rows for an address that wants a number.
+struct PageCounter {
+    next: u64,
+    step: u64,
+}
+
+impl PageCounter {
+    fn new(walker: &Walker<'_>, step: &PaginateStep) -> PageCounter {
+        let by = step.step.unwrap_or(1);
+        let here = step.param.as_ref().and_then(|param| {
+            let url = &walker.current.as_ref()?.page.meta.url;
+            url.query_pairs().find(|(name, _)| name == param.as_str())?.1.parse::<u64>().ok()
+        });
+        // Pages are counted from 1, rows from 0.
+        let first = here.unwrap_or(if by == 1 { 1 } else { 0 });
+        PageCounter { next: step.from.unwrap_or_else(|| first.saturating_add(by)), step: by }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        let now = self.next;
+        self.next = self.next.saturating_add(self.step);
+        now
+    }
+}
+
+fn with_param(url: &Url, param: &str, value: u64) -> Url {
+    let mut url = url.clone();
+    let others: Vec<(String, String)> =
+        url.query_pairs().filter(|(name, _)| name != param).map(|(name, value)| (name.into(), value.into())).collect();
+    url.query_pairs_mut().clear().extend_pairs(others).append_pair(param, &value.to_string());
+    url
+}
+
+/// The page as JSON, for this key of the step.
+pub fn json_page(walker: &Walker<'_>, key: &str) -> Result<Value, WalkError> {
+    let text = &walker.current_page()?.text;
+    serde_json::from_str(text)
+        .map_err(|error| walker.error(Failure::Robot, format!("`{key}` wants a JSON page, and this is none: {error}")))
+}
+
+/// What a JSON answer gives to go on with; nothing, null, false and the empty text say that this was the end.
+fn cursor_at(walker: &Walker<'_>, path: &str) -> Result<Option<String>, WalkError> {
+    let document = json_page(walker, "cursor")?;
+    let value = match_values::json_at(&document, path).and_then(match_values::json_text);
+    Ok(value.filter(|value| !value.is_empty() && value != "false"))
+}

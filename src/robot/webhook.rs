@@ -1,0 +1,173 @@
+//! One request to an address that the configuration names: no cookies, no redirects, no robots.txt, and the same guard as
+//! everything else.
+//!
+//! The daemon sends it with reqwest's own client, which connects by itself: only to addresses that the guard has resolved and
+//! checked. A host that is an address never comes to a resolver; the guard checks it as part of the URL. A run cannot use this
+//! client: it may open no socket (`robot/client.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::dns::{Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use rustls::{ClientConfig, RootCertStore};
+use url::Url;
+
+use super::client::system_tls_config;
+use super::connection_error::{causes, connect_failure, root_cause};
+use super::session;
+use crate::guard::Guard;
+use crate::model::shortage::in_words;
+use crate::model::{ConnectError, Refusal};
+
+/// What of an answer is worth telling.
+const MAX_EXCERPT: usize = 200;
+
+/// What is sent. Has no `Debug`: tokens stand in it.
+pub struct WebhookRequest {
+    pub url: Url,
+    /// Put where it belongs, rather than posted.
+    pub put: bool,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+pub struct WebhookResponse {
+    pub status: u16,
+    /// How long the server wants to be left alone.
+    pub retry_after: Option<Duration>,
+    /// The beginning of its answer, on one line.
+    pub body_excerpt: String,
+}
+
+impl WebhookRequest {
+    pub fn post(url: Url, json: serde_json::Value) -> WebhookRequest {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        WebhookRequest { url, put: false, headers, body: json.to_string().into_bytes() }
+    }
+
+    pub fn put(url: Url, json: serde_json::Value) -> WebhookRequest {
+        WebhookRequest { put: true, ..WebhookRequest::post(url, json) }
+    }
+
+    pub fn header(&mut self, name: &str, value: String) {
+        self.headers.push((name.to_owned(), value));
+    }
+}
+
+/// Sends it and reads the beginning of the answer. The caller limits the time.
+pub async fn send_webhook(
+    parcel: WebhookRequest,
+    allow_private: bool,
+    patience: Duration,
+) -> Result<WebhookResponse, String> {
+    let host = parcel.url.host_str().unwrap_or_default().to_owned();
+    let guard = Guard::for_host(&host, allow_private);
+    guard.check_url(&parcel.url).map_err(|refusal| refusal_message(&refusal))?;
+    let client = client(&guard, &parcel.url, patience).await?;
+    let method = if parcel.put { reqwest::Method::PUT } else { reqwest::Method::POST };
+    let mut request = reqwest::Request::new(method, parcel.url);
+    *request.headers_mut() = headers(&parcel.headers)?;
+    *request.body_mut() = Some(parcel.body.into());
+    let mut answer = client.execute(request).await.map_err(|error| send_error(&error))?;
+    let mut said = Vec::new();
+    while said.len() < MAX_EXCERPT
+        && let Ok(Some(bytes)) = answer.chunk().await
+    {
+        said.extend_from_slice(&bytes);
+    }
+    let seconds = answer.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok()?.trim().parse().ok());
+    Ok(WebhookResponse {
+        status: answer.status().as_u16(),
+        retry_after: seconds.map(Duration::from_secs),
+        body_excerpt: one_line(&said),
+    })
+}
+
+/// A client for this one request: it knows the checked addresses of its host, and of no other.
+pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Result<reqwest::Client, String> {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or_default();
+    let addresses = guard.resolve(host, port, patience).await.map_err(connect_error)?;
+    let tls = if url.scheme() == "https" { system_tls_config() } else { empty_tls_config() };
+    let mut tls = tls.map_err(|error| error.to_string())?;
+    // One request over one connection: HTTP/2 would gain nothing.
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let client = reqwest::Client::builder()
+        .dns_resolver(NoLookup)
+        .resolve_to_addrs(host, &addresses)
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .pool_max_idle_per_host(0)
+        .connect_timeout(patience)
+        .timeout(patience)
+        .user_agent(session::USER_AGENT)
+        .tls_backend_preconfigured(tls);
+    client.build().map_err(|error| root_cause(&error))
+}
+
+/// For plain http, where the certificates of the machine need not be read.
+fn empty_tls_config() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(versions.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// Refuses every name that the guard has not resolved: reqwest must not look any up by itself.
+struct NoLookup;
+
+impl Resolve for NoLookup {
+    fn resolve(&self, name: Name) -> Resolving {
+        let refusal = ConnectError::Refused(Refusal::Host(name.as_str().to_owned()));
+        Box::pin(std::future::ready(Err(refusal.into())))
+    }
+}
+
+fn send_error(error: &reqwest::Error) -> String {
+    if let Some(missed) = connect_failure(error) {
+        return connect_error(missed);
+    }
+    if error.is_timeout() {
+        return ConnectError::TooLong.to_string();
+    }
+    let failed =
+        causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).find(|it| it.raw_os_error().is_some());
+    failed.map_or_else(|| root_cause(error), in_words)
+}
+
+fn connect_error(missed: ConnectError) -> String {
+    match missed {
+        ConnectError::Refused(refusal) => refusal_message(&refusal),
+        other => other.to_string(),
+    }
+}
+
+fn one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.trim().chars().take(MAX_EXCERPT).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// In the words of config.toml: the task is not asked.
+fn refusal_message(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Private { host, address } => format!(
+            "{host} is at {address}, which is not a public address; set `allow_private = true` under [alert] of config.toml if that is meant"
+        ),
+        Refusal::Scheme(_) | Refusal::NoHost | Refusal::TooLong(_) | Refusal::Host(_) => refusal.to_string(),
+    }
+}
+
+fn headers(named: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in named {
+        let bad = || format!("the header {name} cannot be sent: it has a line break or worse in it");
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

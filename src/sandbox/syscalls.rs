@@ -1,0 +1,161 @@
+//! Which system calls a run may make. A list of what is allowed: whatever is not on it fails with EPERM, whoever invents it.
+
+use std::collections::BTreeMap;
+
+use nix::libc;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Nothing here opens a socket, starts a program or a process, or touches another one.
+const ALLOWED: &[i64] = &[
+    // what it has: read, write, close
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_dup,
+    libc::SYS_lseek,
+    // connections that were given to it
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_shutdown,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    // waiting
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_ppoll,
+    libc::SYS_eventfd2,
+    libc::SYS_nanosleep,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_futex,
+    libc::SYS_sched_yield,
+    libc::SYS_restart_syscall,
+    // files: Landlock says which
+    libc::SYS_openat,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_getdents64,
+    libc::SYS_readlinkat,
+    libc::SYS_faccessat,
+    // memory
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_membarrier,
+    // threads of its own
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getcpu,
+    libc::SYS_gettid,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    // the clock, chance, and what machine this is
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_gettimeofday,
+    libc::SYS_getrandom,
+    libc::SYS_getrusage,
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+];
+
+/// Older spellings of the same, which this machine still has.
+#[cfg(target_arch = "x86_64")]
+const ALLOWED_HERE: &[i64] = &[
+    libc::SYS_epoll_wait,
+    libc::SYS_poll,
+    libc::SYS_open,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_readlink,
+    libc::SYS_access,
+    libc::SYS_time,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const ALLOWED_HERE: &[i64] = &[];
+
+/// Closes this process and every thread it will start. There is no way back.
+pub fn restrict() -> Result<(), String> {
+    let said = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
+    for filter in [no_clone3(), allowed()] {
+        let filter = filter.map_err(|error| said(&error))?;
+        let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| said(&error))?;
+        seccompiler::apply_filter(&program).map_err(|error| said(&error))?;
+    }
+    Ok(())
+}
+
+fn arch() -> TargetArch {
+    std::env::consts::ARCH.try_into().expect("seccompiler knows every machine that pieme is built for")
+}
+
+/// A filter cannot look into what clone3 is given; the C library goes back to clone where there is none.
+fn no_clone3() -> Result<SeccompFilter, seccompiler::BackendError> {
+    let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch())
+}
+
+fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        ALLOWED.iter().chain(ALLOWED_HERE).map(|&call| (call, Vec::new())).collect();
+    let thread = libc::CLONE_THREAD as u64;
+    let executable = libc::PROT_EXEC as u64;
+    let own = u64::from(std::process::id());
+    let opening = libc::MSG_FASTOPEN as u64;
+    rules.insert(libc::SYS_clone3, Vec::new());
+    for (call, conditions) in [
+        (libc::SYS_clone, vec![has(0, thread)?]),
+        // Memory that is written is never run.
+        (libc::SYS_mmap, vec![has_not(2, executable)?]),
+        (libc::SYS_mprotect, vec![has_not(2, executable)?]),
+        // A process that panics ends itself.
+        (libc::SYS_tgkill, vec![is(0, own)?]),
+        (libc::SYS_prctl, vec![is(0, libc::PR_SET_NAME as u64)?]),
+        (libc::SYS_ioctl, vec![is(1, libc::FIONBIO)?]),
+        // Over a connection that it has, not to an address: a first packet with data could open another.
+        (libc::SYS_sendto, vec![has_not(3, opening)?, is(4, 0)?]),
+        // Limits can be read.
+        (libc::SYS_prlimit64, vec![is(0, 0)?, is(2, 0)?]),
+    ] {
+        rules.insert(call, vec![SeccompRule::new(conditions)?]);
+    }
+    // Not F_SETOWN: who owns a socket is sent signals, and the daemon is of the same user.
+    let commands = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
+    let command = |it: &i32| SeccompRule::new(vec![is(1, *it as u64)?]);
+    rules.insert(libc::SYS_fcntl, commands.iter().map(command).collect::<Result<_, _>>()?);
+    SeccompFilter::new(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, arch())
+}
+
+fn is(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, Len::Qword, Op::Eq, value)
+}
+
+fn has(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, Len::Qword, Op::MaskedEq(bits), bits)
+}
+
+fn has_not(argument: u8, bits: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, Len::Qword, Op::MaskedEq(bits), 0)
+}

@@ -1,0 +1,125 @@
+//! What a walk finds while it is stepped through: trace, rows, links. Publishes nothing.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+use url::Url;
+
+use crate::extract::{self, ColumnTransform, links};
+use crate::learn;
+use crate::learn::{LearnOptions, Template};
+use crate::model::{Column, Page, Row, Table, TraceLine};
+use crate::page::Tree;
+use crate::robot::{Observer, RecordLink};
+
+/// What was seen so far. Cloned before each step, so that one can go back.
+#[derive(Clone)]
+pub struct StepProgress {
+    template: Option<Rc<Template>>,
+    shape: Rc<ColumnTransform>,
+    /// Of the step that is being done.
+    pub trace: Vec<TraceLine>,
+    /// As they were before the step.
+    pub variables: BTreeMap<String, String>,
+    /// New rows of this step, and of all so far.
+    pub new_rows: usize,
+    pub rows: usize,
+    pub pages: usize,
+    pub details: usize,
+    row_hashes: Rc<HashSet<u64>>,
+    columns: Vec<String>,
+    records: Rc<Vec<Row>>,
+    bases: Vec<Url>,
+    followed_records: usize,
+}
+
+impl StepProgress {
+    /// `template` is the task's, as JSON text; absent where none was learned yet.
+    pub fn new(template: Option<&str>, columns: &[Column]) -> Result<StepProgress, String> {
+        let template = template.map(Template::from_json).transpose().map_err(|error| error.to_string())?;
+        Ok(StepProgress {
+            template: template.map(Rc::new),
+            shape: Rc::new(ColumnTransform::new(columns).map_err(|error| error.to_string())?),
+            trace: Vec::new(),
+            variables: BTreeMap::new(),
+            new_rows: 0,
+            rows: 0,
+            pages: 0,
+            details: 0,
+            row_hashes: Rc::default(),
+            columns: Vec::new(),
+            records: Rc::default(),
+            bases: Vec::new(),
+            followed_records: 0,
+        })
+    }
+
+    pub fn begin(&mut self, variables: BTreeMap<String, String>) {
+        (self.trace, self.new_rows, self.variables) = (Vec::new(), 0, variables);
+    }
+
+    pub fn has_template(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// What the template finds on a page: rows and likeness. Without a template, what would be learned there.
+    pub fn match_page(&self, tree: &Tree) -> Option<(usize, f64)> {
+        let found = extract::records(self.template.as_ref()?, tree);
+        Some((found.table.rows.len(), found.similarity))
+    }
+
+    fn table(&mut self, tree: &Tree) -> Table {
+        if self.template.is_none() && self.pages == 0 {
+            let best = learn::learn(std::slice::from_ref(tree), &LearnOptions::default()).into_iter().next();
+            self.template = best.filter(learn::is_plausible).map(|best| Rc::new(best.template));
+        }
+        match &self.template {
+            Some(template) => self.shape.apply(extract::records(template, tree).table),
+            None => Table::default(),
+        }
+    }
+}
+
+/// Tells the walk that somebody watches.
+pub struct StepObserver(pub Rc<RefCell<StepProgress>>);
+
+impl Observer for StepObserver {
+    fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)]) -> usize {
+        let mut watch = self.0.borrow_mut();
+        let table = watch.table(tree);
+        let index = watch.pages as u32;
+        watch.pages += 1;
+        watch.bases.push(page.meta.url.clone());
+        watch.columns = table.columns;
+        let mut new = 0;
+        for row in table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some)) {
+            let mut hasher = DefaultHasher::new();
+            row.cells.hash(&mut hasher);
+            new += usize::from(Rc::make_mut(&mut watch.row_hashes).insert(hasher.finish()));
+            Rc::make_mut(&mut watch.records).push(Row { page: index, ..row });
+            watch.rows += 1;
+        }
+        watch.new_rows += new;
+        new
+    }
+
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+        let mut watch = self.0.borrow_mut();
+        let from = watch.followed_records;
+        let found = links::detail_links(&watch.columns, &watch.records[from..], &watch.bases, column)?;
+        watch.followed_records = watch.records.len();
+        Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
+    }
+
+    fn detail(&mut self, _record: usize, _page: &Page, _tree: &Tree) {
+        self.0.borrow_mut().details += 1;
+    }
+
+    fn save(&mut self, _page: &Page, _name: &str) {}
+
+    fn trace(&mut self, line: TraceLine) {
+        self.0.borrow_mut().trace.push(line);
+    }
+}

@@ -1,0 +1,241 @@
+//! A database that another store is copied into. A mark in `_daemon` keeps everybody from opening it until it is whole; whoever
+//! begins again takes the mark over and removes what was left. Each part is one transaction that also moves the mark on, so
+//! that none is taken twice, and none by somebody who was overtaken.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+
+use uuid::Uuid;
+
+use super::names::quoted;
+use super::session::get;
+use super::stage::{copy_sql, escape, push_row};
+use super::view::{self, PgType};
+use super::{PgSession, Postgres, StoreError, schema, shape, timestamp};
+use crate::model::{PostgresAddress, StoreAddress};
+use crate::store::batch::storable;
+use crate::store::copy::{
+    CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES, TABLES_AFTER_ROWS,
+    TABLES_BEFORE_ROWS,
+};
+use crate::store::{Exporter, RunEnding};
+
+/// The tables that count their entries by themselves.
+const TABLES_WITH_SEQUENCES: &[&str] = &["_generation", "_change", "_changed_record"];
+
+/// Views, or tables, that are dropped at once: each takes a lock, and a server has some thousand.
+const MAX_DROPPED_PER_TRANSACTION: usize = 200;
+
+/// A database in the making.
+pub struct Importer {
+    store: Postgres,
+    /// Which copy this is, and how many parts it has taken.
+    copy: Uuid,
+    parts: Cell<u64>,
+    /// The table of the set that is being taken, and how many of its rows are there.
+    table: i64,
+    rows: i64,
+}
+
+impl Importer {
+    pub fn begin(at: &PostgresAddress) -> Result<Importer, StoreError> {
+        let session = PgSession::open(at, false)?;
+        schema::create(&session)?;
+        schema::refuse_newer(&session)?;
+        schema::migrate(&session)?;
+        let taker = Importer {
+            store: Postgres::with_session(session),
+            copy: Uuid::now_v7(),
+            parts: Cell::new(0),
+            table: 0,
+            rows: 0,
+        };
+        let was_begun = taker.claim_copy_mark(at)?;
+        if was_begun {
+            taker.remove_leftovers()?;
+        }
+        Ok(taker)
+    }
+
+    fn session(&self) -> &PgSession {
+        &self.store.session
+    }
+
+    fn copy_mark(&self, parts: u64) -> String {
+        format!("{} {parts}", self.copy)
+    }
+
+    /// Answers whether another copy was begun here.
+    fn claim_copy_mark(&self, at: &PostgresAddress) -> Result<bool, StoreError> {
+        let session = self.session();
+        session.in_transaction(|| {
+            // Who begins at the same time waits here.
+            session.row("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
+            let was_begun = schema::is_incomplete_copy(session)?;
+            let held = "SELECT (SELECT count(*) FROM _task) + (SELECT count(*) FROM _folder)";
+            if !was_begun && session.number(held, &[])? > 0 {
+                return Err(StoreError::Occupied(StoreAddress::Postgres(at.clone())));
+            }
+            let daemons = self.store.active_daemons()?;
+            if !daemons.is_empty() {
+                return Err(StoreError::DaemonsActive(daemons));
+            }
+            let sql = "INSERT INTO _daemon (name, value) VALUES ('copying', $1)
+                       ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+            session.execute(sql, &[&self.copy_mark(0)])?;
+            Ok(was_begun)
+        })
+    }
+
+    /// Does a part of the work, once, as long as the mark is ours.
+    fn apply_once(&self, work: impl Fn(&PgSession) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let session = self.session();
+        let (before, after) = (self.copy_mark(self.parts.get()), self.copy_mark(self.parts.get() + 1));
+        session.in_transaction(|| {
+            let moved = "UPDATE _daemon SET value = $2 WHERE name = 'copying' AND value = $1";
+            if session.execute(moved, &[&before, &after])? > 0 {
+                return work(session);
+            }
+            let mark = session.row("SELECT value FROM _daemon WHERE name = 'copying'", &[])?;
+            match mark.map(|row| get::<String>(&row, 0)).transpose()? {
+                // The connection was lost when it was as good as done.
+                Some(mark) if mark == after => Ok(()),
+                _ => Err(StoreError::Busy("another copy into this database was begun meanwhile".into())),
+            }
+        })?;
+        self.parts.set(self.parts.get() + 1);
+        Ok(())
+    }
+
+    /// Removes what a copy that was cut short has left.
+    fn remove_leftovers(&self) -> Result<(), StoreError> {
+        let schema = self.session().at().schema().to_owned();
+        let views = "SELECT viewname::text FROM pg_catalog.pg_views WHERE schemaname = $1 AND viewname <> '_history'";
+        let tables =
+            "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename LIKE '\\_rows\\_%'";
+        for (what, sql) in [("VIEW", views), ("TABLE", tables)] {
+            let found = self.session().rows(sql, &[&schema])?;
+            let names = found.iter().map(|row| get::<&str>(row, 0).map(quoted)).collect::<Result<Vec<_>, _>>()?;
+            for names in names.chunks(MAX_DROPPED_PER_TRANSACTION) {
+                self.apply_once(|session| session.batch(&format!("DROP {what} IF EXISTS {}", names.join(", "))))?;
+            }
+        }
+        let kept = FOLDER_TABLES.iter().rev().chain(TABLES_AFTER_ROWS.iter().rev()).map(|table| table.name);
+        let rows = ["_words", "_entry", "_indexed", "_generation", "_shape"].into_iter();
+        for table in kept.chain(rows).chain(TABLES_BEFORE_ROWS.iter().rev().map(|table| table.name)) {
+            self.apply_once(|session| session.batch(&format!("DELETE FROM {table}")))?;
+        }
+        Ok(())
+    }
+
+    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<Datum>]) -> Result<(), StoreError> {
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let sql = format!("COPY {} ({}) FROM STDIN", table.name, names.join(", "));
+        let mut text = String::new();
+        for entry in entries {
+            for (at, cell) in entry.iter().enumerate() {
+                text.push_str(if at == 0 { "" } else { "\t" });
+                push_datum(cell, &mut text);
+            }
+            text.push('\n');
+        }
+        let text = text.into();
+        self.apply_once(|session| session.copy_in(&sql, &text))
+    }
+
+    fn begin_generation(&mut self, set: &CopiedGeneration) -> Result<(), StoreError> {
+        let make = |session: &PgSession| shape::find_or_make(session, &set.task, &set.generation.columns);
+        self.apply_once(|session| make(session).map(|_| ()))?;
+        (self.table, self.rows) = (self.session().in_transaction(|| make(self.session()))?, 0);
+        Ok(())
+    }
+
+    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> Result<(), StoreError> {
+        let columns = &set.generation.columns;
+        let types: Vec<PgType> = columns.iter().map(PgType::of).collect();
+        let mut text = String::new();
+        for record in records {
+            self.rows += 1;
+            let key = record.key.as_slice().try_into().map_err(StoreError::invalid_value)?;
+            let cells = types.iter().copied().zip(record.cells.iter().map(Option::as_deref));
+            push_row(&mut text, (set.generation.id, self.rows), key, record.first_seen, record.page, cells);
+        }
+        let (sql, text) = (copy_sql(self.table, columns), text.into());
+        self.apply_once(|session| session.copy_in(&sql, &text))
+    }
+
+    /// What says where the rows are, once they are all there.
+    fn finish_generation(&self, set: &CopiedGeneration) -> Result<(), StoreError> {
+        let CopiedGeneration { generation, task, run, state, last_seen } = set;
+        let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
+        let key = generation.key.as_ref().map(serde_json::to_string).transpose().map_err(StoreError::invalid_value)?;
+        let digest = generation.digest.to_bytes();
+        self.apply_once(|session| {
+            session.execute(
+                "INSERT INTO _generation (id, task, run, state, shape, columns, rows, digest, last_seen, key)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                &[
+                    &generation.id,
+                    &task.as_str(),
+                    run,
+                    state,
+                    &self.table,
+                    &columns,
+                    &generation.rows,
+                    &digest.as_slice(),
+                    last_seen,
+                    &key,
+                ],
+            )?;
+            match set.needs_key_lookup() {
+                true => session.batch(&view::create_sql(task, self.table, &generation.columns)),
+                false => Ok(()),
+            }
+        })
+    }
+}
+
+impl CopyTarget for Importer {
+    fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError> {
+        match part {
+            CopyPart::Entries(table, entries) => self.insert_entries(table, entries),
+            CopyPart::GenerationBegin(set) => self.begin_generation(set),
+            CopyPart::Rows(set, records) => self.insert_rows(set, records),
+            CopyPart::GenerationEnd(set) => self.finish_generation(set),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+        for table in TABLES_WITH_SEQUENCES {
+            let last = self.session().number(&format!("SELECT coalesce(max(id), 0) FROM {table}"), &[])?;
+            if last > 0 {
+                let sql = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), $1)");
+                self.session().number(&sql, &[&last])?;
+            }
+        }
+        // A run that was cut short is nobody's here, and would keep its task from being anybody's.
+        let now = self.store.server_time()?;
+        self.store.end_interrupted_runs(now)?;
+        self.store.verify_published()?;
+        self.apply_once(|session| session.batch("DELETE FROM _daemon WHERE name = 'copying'"))
+    }
+}
+
+fn push_datum(datum: &Datum, text: &mut String) {
+    // Writing to a string does not fail.
+    let _ = match datum {
+        Datum::Null => write!(text, "\\N"),
+        Datum::Text(it) => {
+            escape(&storable(it), text);
+            Ok(())
+        }
+        Datum::Int(number) => write!(text, "{number}"),
+        Datum::Real(number) => write!(text, "{number}"),
+        Datum::Bool(is_so) => write!(text, "{}", if *is_so { 't' } else { 'f' }),
+        Datum::Time(at) => write!(text, "{}", timestamp::text(*at)),
+        Datum::Bytes(bytes) => {
+            text.push_str("\\\\x");
+            bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}"))
+        }
+    };
+}

@@ -1,0 +1,107 @@
+//! Rows that are not published: a person accepts them, drops them, or goes back to those before.
+//!
+//! Both are runs of their own, begun and ended in one go: what is published is always some run's, and every guard of a
+//! publication holds for them too.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value as Json;
+
+use super::{BeginOutcome, Review, ReviewAction, RowStaging, Rows, RunEnding, RunStart, Runs, StoreError, Trigger};
+use crate::model::{Outcome, Publication, Row, RunId, RunStatistics, TaskName, Verdict};
+
+/// Rows that are copied at a time.
+pub(super) const ROWS_PER_COPY: u64 = 5_000;
+
+/// The generations of a task that are not published, by their state.
+pub trait UnpublishedGenerations {
+    /// Of which run is the newest in a state?
+    fn newest_run_in_state(&self, task: &TaskName, state: &'static str) -> Result<Option<RunId>, StoreError>;
+
+    fn rows_in_state(
+        &self,
+        run: RunId,
+        state: &'static str,
+        limit: u64,
+        offset: u64,
+    ) -> Result<Option<Rows>, StoreError>;
+
+    /// Forgets all that were kept aside.
+    fn drop_quarantined_rows(&mut self, task: &TaskName) -> Result<(), StoreError>;
+}
+
+impl<S: UnpublishedGenerations + Runs + RowStaging + RunEnding> Review for S {
+    fn apply_review(
+        &mut self,
+        task: &TaskName,
+        what: ReviewAction,
+        key: &[String],
+        now: DateTime<Utc>,
+    ) -> Result<Option<Verdict>, StoreError> {
+        match what {
+            ReviewAction::Accept => republish(self, task, "quarantined", "kept aside, accepted by a person", key, now),
+            ReviewAction::RollBack => {
+                republish(self, task, "previous", "of before, brought back by a person", key, now)
+            }
+            ReviewAction::Drop => self.drop_quarantined_rows(task).map(|()| None),
+        }
+    }
+
+    fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
+        self.newest_run_in_state(task, "quarantined")
+    }
+}
+
+fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
+    store: &mut S,
+    task: &TaskName,
+    state: &'static str,
+    words: &str,
+    key: &[String],
+    now: DateTime<Utc>,
+) -> Result<Option<Verdict>, StoreError> {
+    let Some(from) = store.newest_run_in_state(task, state)? else { return Ok(None) };
+    let run = RunId::new();
+    let trigger = Trigger::Person;
+    let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };
+    if store.begin_run(&start)? != BeginOutcome::Started {
+        return Err(StoreError::Busy("the task is another daemon's; ask that one".into()));
+    }
+    let mut copied = 0;
+    loop {
+        let rows = store.rows_in_state(from, state, ROWS_PER_COPY, copied)?;
+        let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
+        copied += rows.table.rows.len() as u64;
+        let columns = (&rows.table.columns[..], &rows.values[..]);
+        store.stage_values(run, task, columns, key, &append_values(&rows), now)?;
+    }
+    let before = store.run(from)?.and_then(|run| run.end).map(|(_, verdict)| verdict);
+    let figures = before.as_ref().map(|it| it.statistics.clone()).unwrap_or_default();
+    let verdict = Verdict {
+        outcome: Outcome::Published(Publication::Changed),
+        sentence: format!("{copied} rows {words}"),
+        similarity: before.as_ref().and_then(|it| it.similarity),
+        rows: copied,
+        pages: before.map_or(0, |it| it.pages),
+        provisional: false,
+        statistics: RunStatistics { accepted: true, repaired: false, ..figures },
+    };
+    store.end_run(run, &verdict, now).map(Some)
+}
+
+/// The rows as they are staged: what the texts mean stands behind them.
+pub(super) fn append_values(rows: &Rows) -> Vec<Row> {
+    let text = |cell: &Json| match cell {
+        Json::Null => None,
+        Json::String(text) => Some(text.clone()),
+        // Without the `.0` that a whole number of JSON may have.
+        Json::Number(number) => number.as_i64().map(|it| it.to_string()).or(number.as_f64().map(|it| it.to_string())),
+        other => Some(other.to_string()),
+    };
+    let cells = rows.cells.iter().map(|cells| cells.iter().map(text).collect::<Vec<_>>());
+    let values = cells.chain(std::iter::repeat_with(Vec::new));
+    let row = |(row, values): (&Row, Vec<_>)| Row {
+        cells: row.cells.iter().cloned().chain(values).collect(),
+        page: row.page,
+    };
+    rows.table.rows.iter().zip(values).map(row).collect()
+}

@@ -1,0 +1,208 @@
+//! A new file that another store is copied into. It is made under a name of its own and gets its name when it is whole: until then
+//! there is nothing that could be opened, and what was cut short is removed by the next copy.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use rusqlite::{Connection, OpenFlags, ToSql, params};
+
+use super::keys::{self, DigestedKeyEntry, KeyedRow};
+use super::open::{PAGE_BYTES, connect, exists, folder_of, io_error, with_suffix};
+use super::publish::{MAX_INLINE_ROWS, make_key_index, view_sql};
+use super::{Sqlite, StoreError, digest, generation, key_cache, schema, timestamp};
+use crate::model::StoreAddress;
+use crate::store::copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES};
+
+/// What is lost is made again, so nothing waits for the disk before the end. Tasks and their rows refer to each other: that is
+/// looked at when both are there.
+const SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF";
+
+/// A file in the making.
+pub struct Importer {
+    path: PathBuf,
+    partial: PartialFile,
+    connection: Connection,
+    /// Of the set that is being taken, where they are wanted in blocks.
+    keys: Vec<DigestedKeyEntry>,
+}
+
+/// The file under the name that it has while it is made. It goes with its maker, whole or not.
+struct PartialFile {
+    path: PathBuf,
+    /// While it is held the file is somebody's.
+    _lock: Flock<File>,
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        // What stays is removed by the next copy.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Importer {
+    pub fn begin(path: &Path) -> Result<Importer, StoreError> {
+        if exists(path)? {
+            return Err(StoreError::Occupied(StoreAddress::Sqlite(path.to_owned())));
+        }
+        let folder = folder_of(path);
+        fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        remove_leftovers(path, folder)?;
+        let name = with_suffix(path, &format!("{PARTIAL_SUFFIX}{}", std::process::id()));
+        let file = File::create_new(&name).map_err(|source| io_error(&name, source))?;
+        let held = lock(file).ok_or_else(|| StoreError::Busy("somebody else copies into it".into()))?;
+        let making = PartialFile { path: name, _lock: held };
+        let mut connection = connect(&making.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+        connection.execute_batch(SETTINGS)?;
+        schema::migrate(&mut connection)?;
+        Ok(Importer { path: path.to_owned(), partial: making, connection, keys: Vec::new() })
+    }
+
+    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<Datum>]) -> Result<(), StoreError> {
+        let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+        let marks = vec!["?"; names.len()].join(", ");
+        let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name, names.join(", "));
+        let mut insert = self.connection.prepare(&sql)?;
+        for entry in entries {
+            let cells = entry.iter().map(cell).collect::<Vec<Box<dyn ToSql>>>();
+            insert.execute(rusqlite::params_from_iter(cells.iter()))?;
+        }
+        Ok(())
+    }
+
+    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> Result<(), StoreError> {
+        let columns = &set.generation.columns;
+        let mut insert = self.connection.prepare(&generation::insert_sql(set.generation.id, columns))?;
+        for record in records {
+            insert.raw_bind_parameter(1, &record.key[..])?;
+            insert.raw_bind_parameter(2, timestamp::text_of_millis(record.first_seen))?;
+            insert.raw_bind_parameter(3, record.page)?;
+            for (index, cell) in record.cells.iter().enumerate() {
+                insert.raw_bind_parameter(index + 4, cell.as_deref())?;
+            }
+            insert.raw_execute()?;
+            if has_blocks(set) {
+                let key = record.key.as_slice().try_into().map_err(StoreError::invalid_value)?;
+                let found = KeyedRow { first_seen: record.first_seen, row: self.connection.last_insert_rowid() };
+                self.keys.push(keys::digested_entry(key, found, digest::first_half(record.digest(columns)))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What says where the rows are, once they are all there.
+    fn finish_generation(&mut self, set: &CopiedGeneration) -> Result<(), StoreError> {
+        let CopiedGeneration { generation, task, run, state, last_seen } = set;
+        let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
+        let key = generation.key.as_ref().map(serde_json::to_string).transpose().map_err(StoreError::invalid_value)?;
+        self.connection.execute(
+            "INSERT INTO _generation (id, task, run, state, columns, rows, digest, last_seen, key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                generation.id,
+                task.as_str(),
+                run,
+                state,
+                columns,
+                generation.rows,
+                generation.digest.to_bytes(),
+                timestamp::text(*last_seen),
+                key
+            ],
+        )?;
+        if has_blocks(set) {
+            keys::write(&self.connection, generation.id, &mut self.keys)?;
+            self.keys = Vec::new();
+        } else if set.needs_key_lookup() {
+            make_key_index(&self.connection, generation.id)?;
+        }
+        if set.needs_key_lookup() {
+            self.connection.execute_batch(&view_sql(task, generation.id, &generation.columns))?;
+        }
+        Ok(())
+    }
+}
+
+impl CopyTarget for Importer {
+    fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN")?;
+        match part {
+            // A file has one daemon, whose folders are on its disk.
+            CopyPart::Entries(table, _) if FOLDER_TABLES.iter().any(|it| it.name == table.name) => {}
+            CopyPart::Entries(table, entries) => self.insert_entries(table, entries)?,
+            CopyPart::GenerationBegin(set) => {
+                self.keys.clear();
+                self.connection.execute_batch(&generation::table_sql(set.generation.id, &set.generation.columns))?;
+            }
+            CopyPart::Rows(set, records) => self.insert_rows(set, records)?,
+            CopyPart::GenerationEnd(set) => self.finish_generation(set)?,
+        }
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        let Importer { path, partial: making, connection, .. } = *self;
+        let loose = connection.prepare("PRAGMA foreign_key_check")?.exists([])?;
+        if loose {
+            return Err(StoreError::Damaged("it names what is not there".to_owned()));
+        }
+        let store = Sqlite::with_connection(connection, None);
+        store.check("PRAGMA quick_check(1)")?;
+        store.verify_published()?;
+        store.connection.close().map_err(|(_, error)| error)?;
+        let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(|it| io_error(path, it));
+        sync(&making.path)?;
+        // Unlike a renaming this takes nobody's place.
+        fs::hard_link(&making.path, &path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::Occupied(StoreAddress::Sqlite(path.clone())),
+            _ => io_error(&path, error),
+        })?;
+        drop(making);
+        sync(folder_of(&path))
+    }
+}
+
+/// Between a file's name and the number of the process that makes it.
+const PARTIAL_SUFFIX: &str = ".copying-";
+
+/// Removes what copies that were cut short have left.
+fn remove_leftovers(path: &Path, folder: &Path) -> Result<(), StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_ours = |found: &Path| {
+        let found = found.file_name().unwrap_or_default().to_string_lossy();
+        found.strip_prefix(&*name).is_some_and(|rest| rest.starts_with(PARTIAL_SUFFIX))
+    };
+    let entries = fs::read_dir(folder).map_err(|source| io_error(folder, source))?;
+    for left_over in entries.flatten().map(|entry| entry.path()).filter(|it| is_ours(it)) {
+        // What somebody holds is being made.
+        if File::open(&left_over).ok().and_then(lock).is_some() {
+            fs::remove_file(&left_over).map_err(|source| io_error(&left_over, source))?;
+        }
+    }
+    Ok(())
+}
+
+fn lock(file: File) -> Option<Flock<File>> {
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
+}
+
+/// As a publication of so many rows would have left them.
+fn has_blocks(set: &CopiedGeneration) -> bool {
+    let rows = set.generation.rows;
+    set.state != "quarantined" && rows > MAX_INLINE_ROWS && rows <= key_cache::MAX_KEYS
+}
+
+fn cell(datum: &Datum) -> Box<dyn ToSql + '_> {
+    match datum {
+        Datum::Null => Box::new(rusqlite::types::Null),
+        Datum::Text(text) => Box::new(text.as_str()),
+        Datum::Int(number) => Box::new(*number),
+        Datum::Real(number) => Box::new(*number),
+        Datum::Bool(is_so) => Box::new(*is_so),
+        Datum::Time(at) => Box::new(timestamp::text(*at)),
+        Datum::Bytes(bytes) => Box::new(bytes.as_slice()),
+    }
+}

@@ -1,0 +1,107 @@
+//! Entries of the index of words: one for each record that is published, in `_words` what it says, in `_doc` which it is.
+
+use rusqlite::{Connection, ErrorCode, params};
+
+use super::StoreError;
+use super::schema::INDEX;
+use crate::store::search::fold_words_into;
+
+/// Columns of `_words`. A task's columns go to them by a hash of their names, the same for all tasks: `price:95` looks into one of
+/// them. Two columns in one slot cost a second look at what was found.
+pub(super) const SLOTS: usize = 16;
+
+const INSERT: &str = "INSERT INTO _words (rowid, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+
+/// Between the texts of two columns in one slot, so that no phrase goes over: no word that anybody can look for.
+const BORDER: &str = " \u{f8ff}";
+
+/// An entry's id: its task's number, and a number of its own.
+const ENTRY_NUMBER_BITS: u32 = 40;
+
+/// Which record an entry is.
+pub(super) struct IndexedRecord {
+    /// The hash of its texts.
+    pub digest: i64,
+    pub key: Vec<u8>,
+    /// Of the table that it was indexed from.
+    pub row: i64,
+}
+
+/// The ids that entries of a task may have.
+pub(super) fn id_range(number: i64) -> (i64, i64) {
+    (number << ENTRY_NUMBER_BITS, (number << ENTRY_NUMBER_BITS) | ((1 << ENTRY_NUMBER_BITS) - 1))
+}
+
+pub(super) fn task_number(id: i64) -> i64 {
+    id >> ENTRY_NUMBER_BITS
+}
+
+/// The hash of a record's texts as the index has it.
+pub(super) fn short_digest(record: u128) -> i64 {
+    record as i64
+}
+
+/// The row stands elsewhere in the table than it did.
+pub(super) fn move_to(connection: &Connection, id: i64, row: i64) -> Result<(), StoreError> {
+    connection.prepare_cached("UPDATE _doc SET row = ?2 WHERE id = ?1")?.execute([id, row])?;
+    Ok(())
+}
+
+/// A new entry, with the texts of the record's cells and their slots.
+pub(super) fn add<'t>(
+    connection: &Connection,
+    id: i64,
+    record: &IndexedRecord,
+    cells: impl Iterator<Item = (usize, &'t str)>,
+) -> Result<(), StoreError> {
+    let mut texts: [String; SLOTS] = Default::default();
+    for (slot, text) in cells {
+        let slot = &mut texts[slot];
+        if !slot.is_empty() {
+            slot.push_str(BORDER);
+        }
+        fold_words_into(text, slot);
+    }
+    let mut insert = connection.prepare_cached(INSERT)?;
+    insert.raw_bind_parameter(1, id)?;
+    for (slot, text) in texts.iter().enumerate() {
+        insert.raw_bind_parameter(slot + 2, Some(text.as_str()).filter(|text| !text.is_empty()))?;
+    }
+    insert.raw_execute()?;
+    connection.prepare_cached("INSERT INTO _doc (id, digest, key, row) VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+        id,
+        record.digest,
+        record.key,
+        record.row
+    ])?;
+    Ok(())
+}
+
+pub(super) fn remove(connection: &Connection, id: i64) -> Result<(), StoreError> {
+    connection.prepare_cached("DELETE FROM _words WHERE rowid = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM _doc WHERE id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Makes the index anew, empty, if it is what is damaged; otherwise the damage is given back.
+pub(super) fn rebuild_if_damaged(connection: &Connection, damage: StoreError) -> Result<(), StoreError> {
+    let is_of_index = match &damage {
+        // A step writes to nothing else: FTS5 has lost sight of what it had written.
+        StoreError::Sql(error) => {
+            let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+            code == Some(ErrorCode::ConstraintViolation)
+        }
+        StoreError::Damaged(_) => {
+            let check = connection.execute("INSERT INTO _words (_words) VALUES ('integrity-check')", []);
+            matches!(check.map_err(StoreError::from), Err(StoreError::Damaged(_)))
+        }
+        _ => false,
+    };
+    if !is_of_index {
+        return Err(damage);
+    }
+    Ok(connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; DROP TABLE _words; DROP TABLE _doc; DROP TABLE _indexed; {INDEX} COMMIT"
+    ))?)
+}

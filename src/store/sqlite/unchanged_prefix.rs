@@ -1,0 +1,141 @@
+//! A run that finds what is published writes nothing. As long as its rows are the published ones in their order, they are only
+//! compared; at the first that is not, those before it are copied within the database, and all that follow are written.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, TransactionBehavior, params};
+
+use super::generation;
+use super::names::{quoted, quoted_list, rows_table};
+use super::stage::{StagedRows, StagedTable};
+use super::{Sqlite, StoreError, open, timestamp, wal};
+use crate::model::{RunId, TaskName};
+use crate::store::batch::BufferedRow;
+use crate::store::unchanged_prefix;
+use crate::store::unchanged_prefix::UnchangedPrefix;
+
+impl StagedRows {
+    /// Whether what waits is what comes next in the published rows; then it need not wait any longer.
+    pub fn extend_unchanged_prefix(&mut self, connection: &Connection, task: &TaskName) -> Result<bool, StoreError> {
+        if !self.is_all_in_memory() {
+            return Ok(false);
+        }
+        let published = generation::find(connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let Some(same) = UnchangedPrefix::resume(self.unchanged_prefix, published.as_ref(), &self.batch) else {
+            return Ok(false);
+        };
+        let Some(first_seen) = self.first_seen_if_unchanged(connection, same)? else { return Ok(false) };
+        let mut keys = self.entries(&first_seen)?;
+        self.keep_keys(&mut keys);
+        self.unchanged_prefix = Some(same.extended_by(self.batch.pending().len()));
+        self.batch.clear_pending();
+        Ok(true)
+    }
+
+    /// When the rows that wait were first seen, if they are the published ones from some row on.
+    fn first_seen_if_unchanged(
+        &self,
+        connection: &Connection,
+        same: UnchangedPrefix,
+    ) -> Result<Option<Vec<i64>>, StoreError> {
+        let separator = if self.batch.columns.is_empty() { "" } else { ", " };
+        let sql = format!(
+            "SELECT _key, _first_seen, _page{separator}{} FROM {} WHERE _rowid_ > ?1 ORDER BY _rowid_ LIMIT ?2",
+            quoted_list(&self.batch.columns),
+            quoted(&rows_table(same.table))
+        );
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query(params![same.rows, unchanged_prefix::to_i64(self.batch.pending().len())])?;
+        let mut first_seen = Vec::with_capacity(self.batch.pending().len());
+        let (mut text, mut millis) = (String::new(), 0);
+        for record in self.batch.pending() {
+            let Some(row) = rows.next()? else { return Ok(None) };
+            if !self.is_unchanged_row(record, row)? {
+                return Ok(None);
+            }
+            // Most rows were first seen when the one before was.
+            let seen = row.get_ref(1)?.as_str().map_err(|error| StoreError::InvalidValue(error.to_string()))?;
+            if seen != text {
+                (text, millis) = (seen.to_owned(), timestamp::parse(seen)?.timestamp_millis());
+            }
+            first_seen.push(millis);
+        }
+        Ok(Some(first_seen))
+    }
+
+    fn is_unchanged_row(&self, record: &BufferedRow, row: &Row<'_>) -> Result<bool, StoreError> {
+        if row.get_ref(0)?.as_blob() != Ok(&record.key[..]) || row.get::<_, u32>(2)? != record.page {
+            return Ok(false);
+        }
+        for (index, text) in self.batch.cells(record).enumerate() {
+            if !is_unchanged_cell(row.get_ref(index + 3)?, text) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether there are rows that stand nowhere but in the published table.
+    pub fn references_generation(&self, generation: i64) -> bool {
+        self.unchanged_prefix.is_some_and(|same| same.generation == generation && same.copied < same.rows)
+    }
+
+    /// Copies the rows that are as published into a table of the run's own, in transactions of their own. Cut short by an
+    /// error, it goes on where it was.
+    pub fn copy_unchanged_prefix(
+        &mut self,
+        connection: &mut Connection,
+        home: Option<&open::DatabaseFile>,
+        run: RunId,
+        task: &TaskName,
+    ) -> Result<(), StoreError> {
+        while let Some((same, next)) = self.unchanged_prefix.and_then(|same| Some((same, same.after_next_copy()?))) {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let columns = self.batch.columns.len();
+            let table = match self.table {
+                Some(table) => table,
+                None => StagedTable {
+                    generation: generation::create(&transaction, run, task, &self.batch.columns)?,
+                    columns,
+                },
+            };
+            let (shown, own) = (quoted(&rows_table(same.table)), quoted(&rows_table(table.generation)));
+            let columns = format!("_key, _first_seen, _page, {}", quoted_list(&self.batch.columns[..same.columns]));
+            let columns = columns.trim_end_matches(", ");
+            let sql = format!(
+                "INSERT INTO {own} ({columns}) SELECT {columns} FROM {shown}
+                 WHERE _rowid_ > ?1 AND _rowid_ <= ?2 ORDER BY _rowid_"
+            );
+            transaction.execute(&sql, [same.copied, next.copied])?;
+            transaction.commit()?;
+            self.table = Some(table);
+            self.unchanged_prefix = Some(next);
+            wal::truncate(connection, home)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sqlite {
+    /// Before the published rows of a task give way: what other runs of it only compared with them is copied.
+    pub(super) fn copy_rows_referenced_by_running_runs(
+        &mut self,
+        generation: i64,
+        task: &TaskName,
+    ) -> Result<(), StoreError> {
+        for (run, staged) in self.staged.iter_mut().filter(|(_, staged)| staged.references_generation(generation)) {
+            staged.copy_unchanged_prefix(&mut self.connection, self.file.as_ref(), *run, task)?;
+        }
+        Ok(())
+    }
+}
+
+/// A table turns the digits of a number into a number.
+fn is_unchanged_cell(cell: ValueRef<'_>, text: Option<&str>) -> bool {
+    match (cell, text) {
+        (ValueRef::Null, None) => true,
+        (ValueRef::Text(stored), Some(text)) => stored == text.as_bytes(),
+        (ValueRef::Integer(stored), Some(text)) => text.parse() == Ok(stored),
+        (ValueRef::Real(stored), Some(text)) => text.parse() == Ok(stored),
+        (ValueRef::Null | ValueRef::Blob(_), Some(_)) | (_, None) => false,
+    }
+}

@@ -1,0 +1,239 @@
+//! What a task.toml can say that parses and still cannot work.
+
+use std::collections::BTreeSet;
+
+use url::Url;
+
+use super::problem::Problem;
+use super::source::{TomlSource, did_you_mean};
+use crate::alert::{self, Channels};
+use crate::due;
+use crate::extract::ColumnTransform;
+use crate::learn::Template;
+use crate::model::{Script, ScriptStep, Task, TimeSpan};
+use crate::robot;
+
+/// Everything that is wrong with a task.toml by itself.
+pub(super) fn task(source: &TomlSource, task: &Task) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if let Err(error) = due::check(&task.schedule) {
+        found.push(source.problem_at_key(&["schedule", error.key()], error.to_string()).hint(error.hint()));
+    }
+    if let Some(why) = task.url.as_ref().and_then(|url| web_address(url).err()) {
+        found.push(source.problem_at_key(&["url"], why).hint(WEB_HINT));
+    }
+    limits(source, task, &mut found);
+    fetch(source, task, &mut found);
+    columns(source, task, &mut found);
+    found.extend(alerts(source, task, None));
+    shares(source, task, &mut found);
+    found
+}
+
+/// Where alerts go; with what config.toml gives to them, whether it has what they need.
+pub(super) fn alerts(source: &TomlSource, task: &Task, channels: Option<&Channels>) -> Vec<Problem> {
+    let problem = |(index, url): (usize, &String)| {
+        let error = alert::check(url, channels).err()?;
+        let place = ["alert", "urls", &index.to_string()];
+        Some(source.problem_at_key(&place, error.message).hint(error.hint))
+    };
+    task.alert.urls.iter().enumerate().filter_map(problem).collect()
+}
+
+/// A run must know where to start: `url`, or a robot.toml that begins with `get`.
+pub(super) fn start(
+    task_source: &TomlSource,
+    task: &Task,
+    robot: Option<&TomlSource>,
+    script: &Script,
+) -> Option<Problem> {
+    if let (Some(source), Some(ScriptStep::Get(ask) | ScriptStep::Post(ask))) = (robot, script.steps.first()) {
+        return first_get(source, &ask.url, task);
+    }
+    if robot.is_some() && names_an_address(script) || task.url.is_some() {
+        return None;
+    }
+    let problem = Problem::new(task_source.file(), "there is no `url` to start from");
+    Some(problem.hint("write url = \"https://example.org/list\", or begin robot.toml with a `get` step"))
+}
+
+/// A script may come to its first page by other ways than a `get` at its beginning.
+fn names_an_address(script: &Script) -> bool {
+    script.every_step().into_iter().any(|step| match step {
+        ScriptStep::Get(_) | ScriptStep::Post(_) => true,
+        ScriptStep::Login(login) => login.url.is_some(),
+        _ => false,
+    })
+}
+
+/// What the robot itself would stumble over, said before it walks.
+pub(super) fn steps(
+    task_source: &TomlSource,
+    task: &Task,
+    robot: Option<&TomlSource>,
+    script: &Script,
+) -> Vec<Problem> {
+    let problem = |found: robot::ScriptProblem| {
+        let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
+        let problem = match robot {
+            Some(source) if !path.is_empty() => source.problem_at_key(&path, found.message),
+            Some(_) | None => task_source.problem_at_key(&["url"], found.message),
+        };
+        match found.hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        }
+    };
+    robot::check(task, script).into_iter().map(problem).collect()
+}
+
+const WEB_HINT: &str = "write an address that starts with https:// or http://";
+
+fn first_get(source: &TomlSource, url: &str, task: &Task) -> Option<Problem> {
+    // Variables are filled in when the step runs; until then there is nothing to judge.
+    if url.contains("${") {
+        return None;
+    }
+    let parsed = match &task.url {
+        Some(base) => base.join(url),
+        None => Url::parse(url),
+    };
+    let why = parsed.map_err(|error| error.to_string()).and_then(|url| web_address(&url)).err()?;
+    Some(source.problem_at_key(&["step", "0", "get"], why).hint(WEB_HINT))
+}
+
+fn web_address(url: &Url) -> Result<(), String> {
+    match url.scheme() {
+        "http" | "https" if url.host().is_some() => Ok(()),
+        scheme => Err(format!("pieme fetches http and https addresses, not {scheme}")),
+    }
+}
+
+fn limits(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
+    let limits = &task.limits;
+    let zero = [
+        ("timeout", limits.timeout == TimeSpan::default()),
+        ("memory", limits.memory.0 == 0),
+        ("max_pages", limits.max_pages == 0),
+        ("max_requests", limits.max_requests == 0),
+        ("max_page_bytes", limits.max_page_bytes.0 == 0),
+    ];
+    for (key, _) in zero.into_iter().filter(|(_, is_zero)| *is_zero) {
+        let message = format!("a run with {key} = 0 cannot fetch anything");
+        found.push(source.problem_at_key(&["limits", key], message).hint("leave the key out for the default"));
+    }
+}
+
+fn fetch(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
+    let fetch = &task.fetch;
+    if fetch.charset != "auto" && encoding_rs::Encoding::for_label(fetch.charset.as_bytes()).is_none() {
+        let message = format!("there is no charset `{}`", fetch.charset);
+        let problem = source.problem_at_key(&["fetch", "charset"], message);
+        found.push(problem.hint("write \"auto\", \"utf-8\", \"windows-1252\" …"));
+    }
+    if let Some(proxy) = &fetch.proxy
+        && let Err(why) = robot::check_proxy(proxy, fetch.allow_private)
+    {
+        let problem = source.problem_at_key(&["fetch", "proxy"], why);
+        found.push(problem.hint("write \"http://proxy.example:3128\", or https, socks5 or socks5h"));
+    }
+    for (index, host) in fetch.allow_hosts.iter().flatten().enumerate() {
+        if url::Host::parse(host).is_err() {
+            let message = format!("`{host}` is not the name of a host");
+            let place = ["fetch", "allow_hosts", &index.to_string()];
+            found.push(source.problem_at_key(&place, message).hint("write the name alone, as in \"example.org\""));
+        }
+    }
+}
+
+fn columns(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
+    for (index, column) in task.columns.iter().enumerate() {
+        let number = index.to_string();
+        let at = |key, message: String| source.problem_at_key(&["column", &number, key], message);
+        if column.name.trim().is_empty() {
+            found.push(at("name", "a column needs a name".to_owned()));
+        }
+        let lower = column.name.to_lowercase();
+        if task.columns[..index].iter().any(|other| other.name.to_lowercase() == lower) {
+            let problem = at("name", format!("there are two columns named `{}`", column.name));
+            found.push(problem.hint("upper and lower case do not tell columns apart in a database"));
+        }
+    }
+    let Some(shape) = shape(source, task, found) else { return };
+    for (index, name) in task.data.key.iter().enumerate().filter(|(_, name)| shape.is_consumed(name)) {
+        let message = format!("the column `{name}` identifies records, and is gone: others are made of it");
+        let place = ["data", "key", &index.to_string()];
+        found.push(source.problem_at_key(&place, message).hint("name one of the columns that it becomes"));
+    }
+}
+
+/// The columns as they are cut and joined; none where one of them cannot be. Each is checked without those that cannot.
+fn shape(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) -> Option<ColumnTransform> {
+    let (mut columns, mut is_sound) = (task.columns.clone(), true);
+    for _ in 0..=columns.len() {
+        let error = match ColumnTransform::new(&columns) {
+            Ok(shape) => return Some(shape).filter(|_| is_sound),
+            Err(error) => error,
+        };
+        is_sound = false;
+        let place = ["column", &error.column.to_string(), error.key];
+        found.push(source.problem_at_key(&place, error.message).hint(error.hint));
+        let column = columns.get_mut(error.column)?;
+        // What others join may have been a piece of this one.
+        let is_cut = column.pattern.take().is_some() | column.split.take().is_some();
+        column.join = None;
+        columns.iter_mut().filter(|_| is_cut).for_each(|column| column.join = None);
+    }
+    None
+}
+
+/// Columns of task.toml that stand for nothing: neither for a slot of the template, nor for a piece of one, nor for
+/// what `details` or `for_each` add.
+pub(super) fn unmatched(task: &Task, script: &Script, template: &Template, details: Option<&Template>) -> Vec<usize> {
+    let steps = script.every_step();
+    if details.is_none() && steps.iter().any(|step| matches!(step, ScriptStep::Details(_))) {
+        // Nobody knows yet what stands behind the links.
+        return Vec::new();
+    }
+    let mut added: BTreeSet<String> = details.map(shown).unwrap_or_default().into_iter().collect();
+    added.extend(steps.iter().filter_map(|step| match step {
+        ScriptStep::ForEach(each) => each.column.clone(),
+        _ => None,
+    }));
+    // A detail page's column that the list has too is called `detail_NAME`, `detail_NAME_2`, …
+    let is_added = |name: &str| {
+        let of_detail = name.strip_prefix("detail_").is_some_and(|rest| added.iter().any(|it| rest.starts_with(it)));
+        added.contains(name) || of_detail
+    };
+    let Ok(shape) = ColumnTransform::new(&task.columns) else { return Vec::new() };
+    let beyond = shape.columns_without_slot(shown(template).len());
+    beyond.into_iter().filter(|&column| !is_added(&task.columns[column].name)).collect()
+}
+
+/// Says so of one of them.
+pub(super) fn unmatched_problem(source: &TomlSource, task: &Task, template: &Template, column: usize) -> Problem {
+    let (name, slots) = (&task.columns[column].name, shown(template));
+    let near = did_you_mean(name, slots.iter().map(String::as_str)).map(|near| format!("{near} ")).unwrap_or_default();
+    let message = format!("the column `{name}` matches nothing: the template has {} before it", slots.len());
+    let hint = format!(
+        "{near}the template's columns are {}; remove this [[column]], or choose them anew with `pieme label`",
+        slots.join(", ")
+    );
+    source.problem_at_key(&["column", &column.to_string(), "name"], message).hint(hint)
+}
+
+/// The columns that a template gives, in order.
+fn shown(template: &Template) -> Vec<String> {
+    let columns = template.columns().iter().filter(|column| !column.hidden);
+    columns.map(|column| column.name.clone()).collect()
+}
+
+fn shares(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
+    let max_row_drop = task.expect.max_row_drop.map(|share| ("max_row_drop", share));
+    for (key, share) in std::iter::once(("similarity", task.expect.similarity)).chain(max_row_drop) {
+        if !(0.0..=1.0).contains(&share) {
+            let message = format!("{key} is a share between 0 and 1, not {share}");
+            found.push(source.problem_at_key(&["expect", key], message));
+        }
+    }
+}

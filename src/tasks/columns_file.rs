@@ -1,0 +1,128 @@
+//! The `[[column]]` tables of task.toml, edited in place: a person's comments, order and other keys survive.
+
+use std::path::Path;
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+
+use super::folder::{Folder, PUBLIC_FILE};
+use super::{MAX_TOML_BYTES, Problem, TASK_FILE, TomlSource};
+use crate::model::{Column, ColumnType, Split, Task};
+
+/// Makes task.toml's columns these. A column that keeps its name keeps its table, with comments and unknown order of
+/// keys; the file is written only if the result still reads as a task.
+pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
+    rewrite(dir, |document| edit(document, columns))
+}
+
+/// Makes `expect.allow_empty` true: a person has said that there may be nothing.
+pub fn allow_empty(dir: &Path) -> Result<(), Problem> {
+    set_key(dir, "expect", "allow_empty", value(true))
+}
+
+/// Makes `expect.auto_accept` false: a person has undone what was accepted without one.
+pub fn ask_before_accepting(dir: &Path) -> Result<(), Problem> {
+    set_key(dir, "expect", "auto_accept", value(false))
+}
+
+/// Makes `limits.max_pages` this: a person wants no more of the list.
+pub fn set_max_pages(dir: &Path, pages: u32) -> Result<(), Problem> {
+    set_key(dir, "limits", "max_pages", value(i64::from(pages)))
+}
+
+fn set_key(dir: &Path, table: &str, key: &str, to: Item) -> Result<(), Problem> {
+    rewrite(dir, |document| {
+        let table = document.entry(table).or_insert_with(toml_edit::table);
+        if let Some(table) = table.as_table_like_mut() {
+            table.insert(key, to);
+        }
+    })
+}
+
+fn rewrite(dir: &Path, edit: impl FnOnce(&mut DocumentMut)) -> Result<(), Problem> {
+    let folder = Folder::open(dir)?;
+    let file = dir.join(TASK_FILE);
+    let bytes = folder.read(TASK_FILE, MAX_TOML_BYTES)?.unwrap_or_default();
+    let source = TomlSource::new(file.clone(), bytes)?;
+    let mut document: DocumentMut = source
+        .text()
+        .parse()
+        .map_err(|error: toml_edit::TomlError| source.problem_at(error.span().unwrap_or(0..0), error.message()))?;
+
+    edit(&mut document);
+    let text = document.to_string();
+    let written = TomlSource::new(file.clone(), text.clone().into_bytes())?;
+    written.parse::<Task>()?;
+    if text.len() as u64 > MAX_TOML_BYTES {
+        return Err(Problem::new(&file, "task.toml would be larger than 64 kB"));
+    }
+    folder.replace(TASK_FILE, text.as_bytes(), PUBLIC_FILE)?;
+    Ok(())
+}
+
+fn edit(document: &mut DocumentMut, columns: &[Column]) {
+    let old = document.remove("column").and_then(|item| item.into_array_of_tables().ok()).unwrap_or_default();
+    // All tables of the array stand where the first one stood, so that a new order of columns is the file's order.
+    let position = old.iter().find_map(Table::position);
+    let mut old: Vec<Table> = old.into_iter().collect();
+    let mut tables = ArrayOfTables::new();
+    for column in columns {
+        let same_name = |table: &Table| table.get("name").and_then(Item::as_str) == Some(&column.name);
+        let mut table = match old.iter().position(same_name) {
+            Some(index) => old.remove(index),
+            None => Table::new(),
+        };
+        fill(&mut table, column);
+        table.set_position(position);
+        tables.push(table);
+    }
+    if !tables.is_empty() {
+        document.insert("column", Item::ArrayOfTables(tables));
+    }
+}
+
+fn fill(table: &mut Table, column: &Column) {
+    let kind = (column.kind != ColumnType::Text || table.contains_key("type")).then(|| value(column.kind.word()));
+    set(table, "name", Some(value(&column.name)));
+    set(table, "type", kind);
+    set(table, "required", (column.required || table.contains_key("required")).then(|| value(column.required)));
+    set(table, "pattern", column.pattern.as_ref().map(value));
+    set(table, "split", column.split.as_ref().map(split_value));
+    set(table, "join", column.join.as_ref().map(|names| value(names.iter().collect::<Array>())));
+    set(table, "default", column.default.as_ref().map(value));
+}
+
+fn split_value(split: &Split) -> Item {
+    match split {
+        Split::At(at) => value(at),
+        Split::Into(split) => {
+            let mut table = InlineTable::new();
+            table.insert("at", split.at.as_str().into());
+            table.insert("into", split.into.iter().collect::<Array>().into());
+            value(table)
+        }
+    }
+}
+
+/// Sets or removes a key; a value that is there already is left alone with the comment behind it.
+fn set(table: &mut Table, key: &str, new: Option<Item>) {
+    let Some(new) = new else {
+        table.remove(key);
+        return;
+    };
+    let plain = |item: &Item| item.as_value().map(|value| value.clone().decorated("", "").to_string());
+    match table.get_mut(key) {
+        Some(old) if plain(old) == plain(&new) => {}
+        Some(Item::Value(old)) => {
+            let decor = old.decor().clone();
+            if let Item::Value(new) = new {
+                *old = with_decor(new, decor);
+            }
+        }
+        _ => _ = table.insert(key, new),
+    }
+}
+
+fn with_decor(mut value: Value, decor: toml_edit::Decor) -> Value {
+    *value.decor_mut() = decor;
+    value
+}

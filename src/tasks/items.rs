@@ -1,0 +1,31 @@
+//! Files of a folder that its script goes through: towns.csv, queries.jsonl.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::folder::Folder;
+use super::problem::Problem;
+use super::source::TomlSource;
+use crate::model::{Script, ScriptStep};
+use crate::robot;
+
+/// A hundred thousand lines of forty characters; all of them together must fit into one message to the child.
+const MAX_ITEMS_BYTES: u64 = 4 << 20;
+
+/// The files that the script's `for_each` steps name, by name; each can be read to its end.
+pub fn read_items(dir: &Path, script: &Script) -> Result<BTreeMap<String, String>, Problem> {
+    let mut files = BTreeMap::new();
+    for step in script.every_step() {
+        let ScriptStep::ForEach(each) = step else { continue };
+        let Some(name) = each.file.as_ref().filter(|name| !files.contains_key(*name)) else { continue };
+        let path = dir.join(name);
+        let bytes = Folder::open(dir)?.read(name, MAX_ITEMS_BYTES)?.ok_or_else(|| {
+            Problem::new(&path, "robot.toml goes through this file, and it is not there")
+                .hint("put it into the task's folder")
+        })?;
+        let text = TomlSource::new(path.clone(), bytes)?.into_text();
+        robot::check_items(name, &text).map_err(|why| Problem::new(&path, why))?;
+        files.insert(name.clone(), text);
+    }
+    Ok(files)
+}

@@ -1,0 +1,82 @@
+//! samples/: the pages a template was learned from and the rows expected of them, to replay without the network.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::Problem;
+use super::folder::{FileError, Folder, PUBLIC_FILE, PUBLIC_FOLDER};
+use crate::model::Table;
+
+const SAMPLES: &str = "samples";
+
+/// A page is at most 20 MB by default; a person may allow more, not without end.
+const MAX_SAMPLE_BYTES: u64 = 64 << 20;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub index: u32,
+    pub body: Vec<u8>,
+    pub expected: Table,
+}
+
+/// Keeps a page and the rows expected of it, as `samples/page-0.html` and `samples/page-0.json`.
+pub fn write_sample(dir: &Path, page_index: u32, body: &[u8], expected: &Table) -> Result<(), FileError> {
+    let folder = Folder::open(dir)?.make_subfolder(SAMPLES, PUBLIC_FOLDER)?;
+    let json = serde_json::to_vec_pretty(expected)
+        .map_err(|error| FileError::Io { path: folder.path().join(rows_file(page_index)), source: error.into() })?;
+    // The rows come last: a page without rows is not a sample yet.
+    folder.replace(&page_file(page_index), body, PUBLIC_FILE)?;
+    folder.replace(&rows_file(page_index), &json, PUBLIC_FILE)
+}
+
+/// All samples in the order of their numbers.
+pub fn read_samples(dir: &Path) -> Result<Vec<Sample>, Problem> {
+    let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(Vec::new()) };
+    let mut samples = Vec::new();
+    for index in numbers(&folder)? {
+        let Some(json) = folder.read(&rows_file(index), MAX_SAMPLE_BYTES)? else { continue };
+        let Some(body) = folder.read(&page_file(index), MAX_SAMPLE_BYTES)? else { continue };
+        let expected = serde_json::from_slice(&json).map_err(|error| {
+            Problem::new(&folder.path().join(rows_file(index)), format!("these are not a sample's rows: {error}"))
+        })?;
+        samples.push(Sample { index, body, expected });
+    }
+    Ok(samples)
+}
+
+/// Removes all samples; other files in the folder stay.
+pub fn clear_samples(dir: &Path) -> Result<(), FileError> {
+    let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(()) };
+    for index in numbers(&folder)? {
+        folder.remove(&rows_file(index))?;
+        folder.remove(&page_file(index))?;
+    }
+    Ok(())
+}
+
+pub(super) fn remove_last_sample(dir: &Path) -> Result<(), FileError> {
+    let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(()) };
+    let Some(&last) = numbers(&folder)?.last() else { return Ok(()) };
+    folder.remove(&rows_file(last))?;
+    folder.remove(&page_file(last))
+}
+
+fn numbers(folder: &Folder) -> Result<BTreeSet<u32>, FileError> {
+    let io = |source| FileError::Io { path: folder.path().to_owned(), source };
+    let mut numbers = BTreeSet::new();
+    for item in fs::read_dir(folder.path()).map_err(io)? {
+        let name = item.map_err(io)?.file_name();
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".html").or_else(|| name.strip_suffix(".json")));
+        numbers.extend(stem.and_then(|stem| stem.strip_prefix("page-")?.parse::<u32>().ok()));
+    }
+    Ok(numbers)
+}
+
+fn page_file(index: u32) -> String {
+    format!("page-{index}.html")
+}
+
+fn rows_file(index: u32) -> String {
+    format!("page-{index}.json")
+}

@@ -1,0 +1,87 @@
+//! What a person asks the daemon for, as by the CLI: run, pause, resume; accept, drop and bring back rows.
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use serde::Deserialize;
+
+use crate::daemon::control::{ControlReply, ControlRequest};
+use crate::model::TaskName;
+use crate::store::ReviewAction;
+
+use super::SharedState;
+use super::error::WebError;
+use super::label;
+use super::login::local_path;
+use super::route::Route;
+
+/// A verb: where it is on a page and in the API, and what it asks for.
+#[derive(Clone, Copy)]
+pub struct TaskAction {
+    pub page: &'static str,
+    pub api: &'static str,
+    request: fn(TaskName) -> ControlRequest,
+}
+
+pub const ACTIONS: &[TaskAction] = &[
+    action("/task/{name}/run", "/api/tasks/{name}/run", |task| ControlRequest::Run { task }),
+    action("/task/{name}/pause", "/api/tasks/{name}/pause", |task| ControlRequest::Pause { task }),
+    action("/task/{name}/resume", "/api/tasks/{name}/resume", |task| ControlRequest::Resume { task }),
+    action("/task/{name}/accept", "/api/tasks/{name}/accept", |task| resort(task, ReviewAction::Accept)),
+    action("/task/{name}/drop", "/api/tasks/{name}/drop", |task| resort(task, ReviewAction::Drop)),
+    action("/task/{name}/rollback", "/api/tasks/{name}/rollback", |task| resort(task, ReviewAction::RollBack)),
+];
+
+const fn action(page: &'static str, api: &'static str, request: fn(TaskName) -> ControlRequest) -> TaskAction {
+    TaskAction { page, api, request }
+}
+
+fn resort(task: TaskName, what: ReviewAction) -> ControlRequest {
+    ControlRequest::Resort { task, what }
+}
+
+pub fn routes() -> Vec<Route> {
+    let route = |verb: &TaskAction| {
+        let verb = *verb;
+        let press = move |web, name, back| submit(web, name, back, verb);
+        Route::post(verb.page, press)
+    };
+    ACTIONS.iter().map(route).collect()
+}
+
+#[derive(Deserialize)]
+struct ActionForm {
+    /// The page where the button was pressed.
+    next: Option<String>,
+}
+
+async fn submit(
+    State(web): State<SharedState>,
+    Path(name): Path<String>,
+    Form(back): Form<ActionForm>,
+    verb: TaskAction,
+) -> Result<Redirect, WebError> {
+    perform(&web, &name, verb).await?;
+    Ok(Redirect::to(&local_path(back.next.as_deref())))
+}
+
+/// Asks the daemon, and waits until it has taken it on.
+pub async fn perform(web: &SharedState, name: &str, verb: TaskAction) -> Result<ControlReply, WebError> {
+    let request = (verb.request)(task_name(name)?);
+    tracing::info!(?request, "asked for at the dashboard");
+    let reply = match request {
+        // What a label has changed in the folder goes back with its rows.
+        ControlRequest::Resort { task, what: ReviewAction::RollBack } => label::roll_back(web, &task).await?,
+        request => web.daemon.first_reply(request).await,
+    };
+    web.overview.invalidate();
+    match reply.refusal() {
+        Some(sentence) => Err(WebError::Refused(sentence.to_owned())),
+        None => Ok(reply),
+    }
+}
+
+/// The name of a task as it stands in an address.
+pub fn task_name(text: &str) -> Result<TaskName, WebError> {
+    TaskName::new(text).map_err(|_| WebError::NoTask(text.to_owned()))
+}

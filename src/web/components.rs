@@ -1,0 +1,138 @@
+//! Small pieces that several pages show. Readable as they are; a script puts times and numbers into the reader's language.
+
+use chrono::{DateTime, Utc};
+use maud::{Markup, html};
+use url::Url;
+
+use crate::judge::Severity;
+use crate::model::State;
+use crate::show::StatusLine;
+
+use super::auth::SessionUser;
+use super::layout;
+
+/// When something was or will be. `nothing` stands where it never was.
+pub fn time(at: Option<DateTime<Utc>>, nothing: &str) -> Markup {
+    html! {
+        @match at {
+            Some(at) => time datetime=(at.to_rfc3339()) { (at.format("%Y-%m-%d %H:%M UTC")) },
+            None => (nothing),
+        }
+    }
+}
+
+pub fn number(number: u64) -> Markup {
+    html! { data value=(number) { (number) } }
+}
+
+pub fn similarity(value: Option<f64>) -> Markup {
+    html! { @match value { Some(value) => data value=(value) data-digits="2" { (format!("{value:.2}")) }, None => "–" } }
+}
+
+/// A state in its colour, which no meaning rests on: the word says it.
+pub fn state(line: &StatusLine) -> Markup {
+    html! { span.state data-tone=(tone_of(line)) { (line.state) } }
+}
+
+/// Where to go next; the very command to type stands there as well.
+pub fn advice(line: &StatusLine) -> Markup {
+    let page = if line.advice.starts_with("pieme label ") { "label" } else { "task" };
+    html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
+}
+
+/// The colour that a task's state is shown in.
+pub fn tone_of(line: &StatusLine) -> &'static str {
+    tone(line.severity, line.state)
+}
+
+/// As the table of the terminal has it: red needs a person now, yellow soon; green is good; what waits is grey.
+fn tone(severity: Severity, state: State) -> &'static str {
+    match (severity, state) {
+        (Severity::Critical, _) => "bad",
+        (Severity::Warning, _) => "soon",
+        (Severity::Fine, State::Ok | State::Changed) => "good",
+        (Severity::Fine, State::Running) => "going",
+        (Severity::Fine, _) => "idle",
+    }
+}
+
+/// A button that asks the daemon for something of a task, and comes back to where it was pressed.
+pub fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word: &str, next: &str) -> Markup {
+    html! {
+        form.inline method="post" action={ "/task/" (line.task) "/" (verb) } {
+            (layout::csrf_field(visitor))
+            input type="hidden" name="next" value=(next);
+            button aria-label={ (word) " " (line.task) } { (word) }
+        }
+    }
+}
+
+/// Run, and pause or resume.
+pub fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> Markup {
+    html! {
+        (action_button(visitor, line, "run", "Run", next))
+        @if line.state == State::Paused {
+            @if !line.is_disabled { (action_button(visitor, line, "resume", "Resume", next)) }
+        } @else {
+            (action_button(visitor, line, "pause", "Pause", next))
+        }
+    }
+}
+
+/// Links to the pages before and after. `address` makes the address of a page, counted from 1.
+pub fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Markup {
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label="Pages" {
+                @if page > 1 { a rel="prev" href=(address(page - 1)) { "← Before" } } @else { span {} }
+                span { "Page " (number(page as u64)) " of " (number(pages as u64)) }
+                @if page < pages { a rel="next" href=(address(page + 1)) { "After →" } } @else { span {} }
+            }
+        }
+    }
+}
+
+/// A stranger's text, cut where it is long. An address of the web can be gone to, and nothing else can.
+pub fn text(text: &str, most: usize) -> Markup {
+    let web = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    html! {
+        @match web {
+            Some(url) => a href=(url) rel="noopener noreferrer nofollow" target="_blank" { (truncated(text, most)) },
+            None => (truncated(text, most)),
+        }
+    }
+}
+
+pub fn truncated(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_become_links() {
+        for words in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "JaVaScRiPt:x",
+            " java\nscript:x",
+            "plain",
+        ] {
+            assert!(!text(words, 100).into_string().contains("<a"), "{words}");
+        }
+        let link = text("https://shop.example/a?b=\"><script>", 100).into_string();
+        assert!(link.starts_with("<a href=\"https://shop.example/a?b=%22%3E%3Cscript%3E\""), "{link}");
+        assert!(!link.contains("<script>"), "{link}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_letters() {
+        assert_eq!((truncated("äöü", 2).as_str(), truncated("äöü", 3).as_str()), ("äö…", "äöü"));
+    }
+}

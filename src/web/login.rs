@@ -1,0 +1,141 @@
+//! In and out.
+
+use std::time::Instant;
+
+use crate::daemon::threads::blocking;
+use axum::Form;
+use axum::extract::{ConnectInfo, Query, State};
+use axum::http::HeaderMap;
+use axum::http::header::{ORIGIN, SET_COOKIE};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::auth::CSRF_FIELD;
+use super::error::WebError;
+use super::peer::Peer;
+use super::route::Route;
+use super::session::{LOGIN_COOKIE, SESSION_COOKIE, cookie, set_cookie};
+use super::{SharedState, layout, password, token};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/log-in", form).public(),
+        Route::post("/log-in", log_in).public(),
+        Route::post("/log-out", log_out),
+    ]
+}
+
+#[derive(Deserialize)]
+struct LoginQuery {
+    next: Option<String>,
+}
+
+async fn form(
+    State(web): State<SharedState>,
+    headers: HeaderMap,
+    Query(wish): Query<LoginQuery>,
+) -> Result<Response, WebError> {
+    let Some(_) = password::read(&web.config).map_err(password_file_error)? else {
+        return Ok(layout::public_page("No password yet", no_password_notice(&web)).into_response());
+    };
+    // The same one as long as there is one: two forms in two windows are both good.
+    let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_else(token::random_id);
+    let body = login_markup(&web.csrf_key.token(&known_by), wish.next.as_deref(), None);
+    let door = set_cookie(LOGIN_COOKIE, Some(&known_by), false);
+    Ok(([(SET_COOKIE, door)], layout::public_page("Log in", body)).into_response())
+}
+
+#[derive(Deserialize)]
+struct PasswordForm {
+    password: String,
+    next: Option<String>,
+}
+
+async fn log_in(
+    State(web): State<SharedState>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Form(said): Form<PasswordForm>,
+) -> Result<Response, WebError> {
+    let hash = password::read(&web.config).map_err(password_file_error)?.ok_or(WebError::LogIn)?;
+    web.throttle.admit(&peer, Instant::now()).map_err(WebError::TooFast)?;
+    let (known, tried) = (hash.clone(), said.password);
+    let is_right = blocking(move || password::verify(&known, &tried)).await.map_err(|_| WebError::Internal)?;
+    if !is_right {
+        tracing::warn!(?peer, "a wrong password was tried at the dashboard");
+        let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_default();
+        let body =
+            login_markup(&web.csrf_key.token(&known_by), said.next.as_deref(), Some("This is not the password."));
+        return Ok((axum::http::StatusCode::FORBIDDEN, layout::public_page("Log in", body)).into_response());
+    }
+    web.throttle.forget(&peer);
+    let is_secure = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
+    let session = set_cookie(SESSION_COOKIE, Some(&web.sessions.open(hash)), is_secure);
+    Ok(([(SET_COOKIE, session)], Redirect::to(&local_path(said.next.as_deref()))).into_response())
+}
+
+async fn log_out(State(web): State<SharedState>, headers: HeaderMap) -> Response {
+    if let Some(id) = cookie(&headers, SESSION_COOKIE) {
+        web.sessions.close(&id);
+    }
+    ([(SET_COOKIE, set_cookie(SESSION_COOKIE, None, false))], Redirect::to("/log-in")).into_response()
+}
+
+/// Only to a page of ours: `//elsewhere.test` and `/\elsewhere.test` are none.
+pub fn local_path(next: Option<&str>) -> String {
+    let is_ours = |path: &&str| {
+        let mut letters = path.chars();
+        letters.next() == Some('/') && !matches!(letters.next(), Some('/' | '\\')) && !path.contains(char::is_control)
+    };
+    next.filter(is_ours).unwrap_or("/").to_owned()
+}
+
+fn login_markup(token: &str, next: Option<&str>, wrong: Option<&str>) -> Markup {
+    html! {
+        h1 { "Log in" }
+        form.card.narrow method="post" action="/log-in" {
+            input type="hidden" name=(CSRF_FIELD) value=(token);
+            @if let Some(next) = next { input type="hidden" name="next" value=(next); }
+            label for="password" { "Password" }
+            input #password type="password" name="password" required autofocus autocomplete="current-password"
+                aria-describedby=[wrong.map(|_| "wrong")];
+            @if let Some(wrong) = wrong { p #wrong .off { (wrong) } }
+            button.main { "Log in" }
+        }
+    }
+}
+
+fn no_password_notice(web: &SharedState) -> Markup {
+    html! {
+        h1 { "No password yet" }
+        p { "The dashboard shows nothing until it has a password. Set one on the machine that the daemon runs on:" }
+        pre { code { "pieme --config " (web.config.file.display()) " web password" } }
+        p { "Then reload this page." }
+    }
+}
+
+fn password_file_error(error: password::PasswordError) -> WebError {
+    WebError::Refused(format!("the password cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local_path;
+
+    #[test]
+    fn a_log_in_leads_to_no_other_site() {
+        for (next, path) in [
+            (Some("/task/hotels?page=2"), "/task/hotels?page=2"),
+            (Some("//evil.test"), "/"),
+            (Some("/\\evil.test"), "/"),
+            (Some("https://evil.test"), "/"),
+            (Some("javascript:alert(1)"), "/"),
+            (Some("/a\r\nSet-Cookie: x"), "/"),
+            (Some(""), "/"),
+            (None, "/"),
+        ] {
+            assert_eq!(local_path(next), path, "{next:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The child's door: it has no sockets, and asks its parent for every connection.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+use crate::model::ConnectError;
+use crate::protocol::Message;
+use crate::robot::{ConnectFuture, Connector};
+
+use super::report;
+
+type PendingConnections = HashMap<u64, oneshot::Sender<Result<OwnedFd, ConnectError>>>;
+
+/// Questions that wait for their answers.
+#[derive(Clone, Default)]
+pub struct ParentConnector {
+    pending: Arc<Mutex<PendingConnections>>,
+    next_question: Arc<AtomicU64>,
+}
+
+impl ParentConnector {
+    /// What the parent has said to a question. One that nobody waits for any more is closed.
+    pub fn complete(&self, question: u64, answer: Result<OwnedFd, ConnectError>) {
+        if let Some(asker) = self.pending().remove(&question) {
+            drop(asker.send(answer));
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, PendingConnections> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connector for ParentConnector {
+    fn open(&self, host: &str, port: u16, patience: Duration) -> ConnectFuture {
+        let question = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let (ask, answer) = oneshot::channel();
+        self.pending().insert(question, ask);
+        report(&Message::Connect { question, host: host.to_owned(), port });
+        Box::pin(async move {
+            let answered = tokio::time::timeout(patience, answer).await.map_err(|_| ConnectError::TooLong)?;
+            let socket =
+                answered.map_err(|_| ConnectError::Connection("nobody connects for this run".to_owned()))??;
+            let stream = std::net::TcpStream::from(socket);
+            let made = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+            made.map_err(|error| ConnectError::Connection(error.to_string()))
+        })
+    }
+}

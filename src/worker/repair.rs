@@ -1,0 +1,87 @@
+//! After a redesign: the list found again on the page that a run has kept, and tried on the samples. The same sealed process
+//! as a run's, and no request goes out.
+
+use crate::extract::{self, ColumnTransform};
+use crate::labelling::page::parse_page;
+use crate::learn::repair::{doubt, repair, with_task_names};
+use crate::learn::{Candidate, Template};
+use crate::model::{RepairProposal, RepairProposals, Table};
+use crate::page::{Tree, charset};
+use crate::protocol::{Job, MAX_FRAME, Message, RepairJob};
+
+use super::inspect::{MAX_BODY, MAX_UNPACKED};
+use super::report_with;
+
+/// Says what was found, and the page as it was sent; nothing where there is nothing to find it by.
+pub fn run(assignment: &Job, mend: &RepairJob, raw: &[u8]) {
+    let Some((mut mended, body)) = find_list(assignment, mend, raw) else { return };
+    let body = if body.len() > MAX_BODY {
+        mended.doubt.get_or_insert_with(|| "the page is too large to be kept as a sample".to_owned());
+        Vec::new()
+    } else {
+        body
+    };
+    while !fits(&mended) {
+        mended.proposals.pop();
+    }
+    report_with(&Message::Repaired(mended), &body);
+}
+
+/// Proposals of long lists may not all go into one frame; whoever labels works out what is missing.
+fn fits(mended: &RepairProposals) -> bool {
+    let bytes = serde_json::to_vec(mended).map_or(usize::MAX, |json| json.len());
+    mended.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
+}
+
+fn find_list(assignment: &Job, mend: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {
+    let (packed, mut samples) = raw.split_at_checked(mend.page_bytes)?;
+    let body = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
+    let charset_key = assignment.task.fetch.charset.as_str();
+    let told = Some(charset_key).filter(|&it| it != "auto");
+    let page = parse_page(charset_key, &mend.page, &body);
+    // What was published is made of what the template reads: whoever labels works that out.
+    if !ColumnTransform::new(&assignment.task.columns).is_ok_and(|shape| shape.is_plain()) {
+        return None;
+    }
+    let template = Template::from_json(assignment.template.as_ref()?).ok()?;
+    let template = with_task_names(&template, &assignment.task.columns);
+    if page.limit.is_some() {
+        return None;
+    }
+    let mut candidates = repair(&template, &mend.good, &page);
+    candidates.retain(|candidate| candidate.limit.is_none());
+    let mut doubt = doubt(&template, &mend.good, &candidates);
+    if let Some(first) = candidates.first() {
+        for sample in &mend.samples {
+            let (body, rest) = samples.split_at_checked(sample.bytes)?;
+            samples = rest;
+            let page = Tree::parse(&charset::decode(body, told).text);
+            if doubt.is_none() && !reads_as_before(&first.template, &page, &sample.expected) {
+                doubt = Some(format!("sample {} would no longer be read as it was", sample.index));
+            }
+        }
+    }
+    if mend.samples_left_out {
+        doubt.get_or_insert_with(|| "the samples are too large to be tried".to_owned());
+    }
+    Some((RepairProposals { proposals: candidates.into_iter().map(proposal).collect(), doubt }, body))
+}
+
+fn reads_as_before(template: &Template, page: &Tree, expected: &Table) -> bool {
+    let mut found = extract::records(template, page).table;
+    found.rows.retain(|row| row.cells.iter().any(Option::is_some));
+    let cells = |table: &Table| table.rows.iter().map(|row| row.cells.clone()).collect::<Vec<_>>();
+    found.columns == expected.columns && cells(&found) == cells(expected)
+}
+
+fn proposal(candidate: Candidate) -> RepairProposal {
+    let shown = candidate.template.columns().iter().map(|column| (!column.hidden).then(|| column.name.clone()));
+    RepairProposal {
+        method: candidate.method.to_owned(),
+        score: candidate.score,
+        names: shown.collect(),
+        places: candidate.row_spans.iter().map(|place| (place.start, place.stop)).collect(),
+        template: candidate.template.to_json(),
+        table: candidate.table,
+    }
+}

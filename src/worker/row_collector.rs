@@ -1,0 +1,359 @@
+//! Takes the pages as the robot brings them, and turns them into rows.
+
+use std::hash::BuildHasher;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use url::Url;
+
+use crate::extract::{self, ColumnTransform, TemplateReader, links};
+use crate::judge::{self, Tally};
+use crate::learn;
+use crate::learn::limit::Limit;
+use crate::learn::{Template, UnattendedList};
+use crate::model::script::ScriptStep;
+use crate::model::{ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine};
+use crate::page::{Tree, signs};
+use crate::protocol;
+use crate::protocol::{Job, Message};
+use crate::robot::{Observer, RecordLink};
+
+use super::detail_pages::DetailPages;
+use super::values::RowValues;
+use super::{message_buffer, report, report_with};
+
+/// Pages of one run that are kept to be looked at later; the rest is only read.
+const MAX_KEPT_PAGES: u32 = 20;
+/// Pages that a script's `save` keeps stand behind all others, and there are no more of them than this.
+const FIRST_SAVED_INDEX: u32 = 1_000;
+const MAX_SAVED_PAGES: u32 = 1_000;
+/// A page that is larger than this when compressed is not kept: it must fit into one frame.
+const MAX_KEPT_BYTES: usize = protocol::MAX_FRAME / 2;
+/// Text of one record. As JSON a character may take six bytes, and a record must fit into one frame.
+const MAX_ROW_BYTES: usize = protocol::MAX_FRAME / 8;
+
+pub struct RowCollector {
+    /// What the rows are read with.
+    reader: Option<TemplateReader>,
+    /// Set when the template was learned in this run.
+    pub clearly_ahead: Option<bool>,
+    pub pages: u32,
+    pub rows: u64,
+    pub similarity: Option<f64>,
+    pub any_list: bool,
+    likeness: Option<SimilarityParts>,
+    signs: Signs,
+    tally: Tally,
+    /// What a person makes of the template's columns.
+    shape: ColumnTransform,
+    values: RowValues,
+    kept_pages: u32,
+    saved_pages: u32,
+    hashes: foldhash::quality::RandomState,
+    row_hashes: HashSet<u64>,
+    /// How often each row is on the page of now: a page that grows shows its old rows again.
+    page_row_counts: HashMap<u64, u32>,
+    /// The template's columns, as named, and behind them those of `for_each`.
+    columns: Vec<String>,
+    /// Columns that the script's `for_each`es add.
+    item_columns: Vec<String>,
+    batch: Vec<Row>,
+    batch_bytes: usize,
+    /// Where each page was, since links of its rows are relative to it.
+    bases: Vec<Url>,
+    /// Set when the script follows the records' links: then rows wait for what is found there.
+    details: Option<DetailPages>,
+    /// Records whose links were handed out.
+    followed_records: usize,
+    /// Why not every row can be read as it stands on its page: then none is published.
+    pub limit: Option<String>,
+    /// The page at hand.
+    page_url: String,
+    /// What is to be said of the rows besides.
+    pub remark: Option<String>,
+}
+
+impl RowCollector {
+    pub fn new(assignment: &Job) -> Result<RowCollector, String> {
+        let read = |file: &str, json: &Option<String>| {
+            let template = json.as_ref().map(|json| Template::from_json(json)).transpose();
+            template.map_err(|error| format!("{file}: {error}"))
+        };
+        let steps = assignment.script.every_step();
+        let with = steps.iter().filter_map(|step| match step {
+            ScriptStep::ForEach(each) => each.column.clone(),
+            _ => None,
+        });
+        let follows = steps.iter().any(|step| matches!(step, ScriptStep::Details(_)));
+        let details = read("details.json", &assignment.details)?;
+        Ok(RowCollector {
+            reader: read("template.json", &assignment.template)?.map(TemplateReader::new),
+            clearly_ahead: None,
+            pages: 0,
+            rows: 0,
+            similarity: None,
+            any_list: false,
+            likeness: None,
+            signs: Signs::default(),
+            tally: Tally::with_minhash(judge::sketch(&assignment.task.data.key, &assignment.past))
+                .with_key(&assignment.task.data.key),
+            shape: ColumnTransform::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
+            values: RowValues::new(&assignment.task.columns, assignment.task.schedule.timezone),
+            kept_pages: 0,
+            saved_pages: 0,
+            hashes: foldhash::quality::RandomState::default(),
+            row_hashes: HashSet::new(),
+            page_row_counts: HashMap::new(),
+            columns: Vec::new(),
+            item_columns: with.collect(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            bases: Vec::new(),
+            details: follows.then(|| DetailPages::new(details)),
+            followed_records: 0,
+            limit: None,
+            page_url: String::new(),
+            remark: None,
+        })
+    }
+
+    /// That the task's key does not tell all rows apart.
+    pub fn shared_keys_remark(&self) -> Option<String> {
+        self.tally.shared_keys(self.rows)
+    }
+
+    pub fn learned_template(&self) -> Option<String> {
+        let reader = self.reader.as_ref().filter(|_| self.clearly_ahead.is_some())?;
+        Some(reader.template().to_json())
+    }
+
+    /// What later runs are measured against.
+    pub fn statistics(&self) -> RunStatistics {
+        RunStatistics {
+            similarity_parts: self.likeness,
+            columns: self.tally.statistics(),
+            numbers: self.values.numbers(),
+            records: self.tally.records(),
+            signs: self.signs,
+            ..RunStatistics::default()
+        }
+    }
+
+    /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
+    pub fn keep_page(&mut self, page: &Page) {
+        if self.kept_pages < MAX_KEPT_PAGES && send_page(self.kept_pages, page, None) {
+            self.kept_pages += 1;
+        }
+    }
+
+    /// The page that a run failed on is kept whatever was before it.
+    pub fn keep_failed_page(&mut self, page: &Page) {
+        self.kept_pages = self.kept_pages.min(MAX_KEPT_PAGES - 1);
+        self.keep_page(page);
+    }
+
+    /// Nothing more will come: rows that waited for their details go out.
+    pub fn finish(&mut self) {
+        if let Some(details) = self.details.take() {
+            let list = Table { columns: std::mem::take(&mut self.columns), rows: std::mem::take(&mut self.batch) };
+            let (table, learned, limit) = details.merge(&list);
+            self.columns = table.columns;
+            self.remark = limit.map(|limit| format!("not every value of the detail pages is read: {limit}"));
+            self.check_width();
+            if let Some(template) = learned {
+                report(&Message::LearnedDetails { template });
+            }
+            for row in table.rows {
+                self.push_row(row);
+            }
+        }
+        self.flush();
+    }
+
+    /// Sends the rows that wait.
+    fn flush(&mut self) {
+        if !self.batch.is_empty() {
+            self.batch_bytes = 0;
+            let mut rows = std::mem::take(&mut self.batch);
+            let tally = &mut self.tally;
+            let values = self.values.append_values(&self.columns, &mut rows, |column| tally.count_unread(column));
+            report(&Message::Rows { columns: self.columns.clone(), values, rows });
+        }
+    }
+
+    fn learn(&mut self, tree: &Tree) {
+        let UnattendedList { template, clearly_ahead, limit } = learn::learn_unattended(tree);
+        self.clearly_ahead = Some(clearly_ahead);
+        self.reader = template.map(TemplateReader::new);
+        self.record_limit(limit);
+    }
+
+    fn record_limit(&mut self, limit: Option<Limit>) {
+        if let (None, Some(limit)) = (&self.limit, limit) {
+            self.limit = Some(format!("{}: {limit}", self.page_url));
+        }
+    }
+
+    /// Has a table room for the columns? The store has the last word: it knows those of values, too.
+    fn check_width(&mut self) {
+        let (columns, most) = (self.columns.len(), Table::MAX_COLUMNS);
+        if columns > most && self.limit.is_none() {
+            self.limit = Some(format!(
+                "{}: the list has {columns} columns, and a published table takes {most} (SQLite takes 2,000, PostgreSQL \
+                 1,600); leave some out: `pieme label TASK --names a,b,-`",
+                self.page_url
+            ));
+        }
+    }
+
+    /// Is the row one that this run has not had yet?
+    fn add_row(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
+        let hash = self.hashes.hash_one(&cells);
+        *self.page_row_counts.entry(hash).or_default() += 1;
+        let is_new = self.row_hashes.insert(hash);
+        self.rows += 1;
+        self.tally.add(&cells);
+        self.push_row(Row { cells, page });
+        is_new
+    }
+
+    /// The rows of a page, with what the `for_each` around it adds.
+    fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
+        let reader = self.reader.as_mut()?;
+        let extraction = reader.records(tree);
+        let limit = extraction.limit;
+        let table = self.shape.apply(extraction.table);
+        if self.pages == 1 {
+            self.any_list |= !table.rows.is_empty() || learn::has_list(tree);
+        }
+        if (self.pages == 1 || !table.rows.is_empty()) && self.similarity.is_none_or(|it| extraction.similarity < it) {
+            self.similarity = Some(extraction.similarity);
+            self.likeness = Some(extraction.likeness);
+        }
+        if !self.tally.has_columns() {
+            let are_texts =
+                self.shape.map_slot_flags(&extract::visible_text_columns(reader.template()).collect::<Vec<_>>());
+            self.tally.set_columns(table.columns.iter().cloned().zip(are_texts));
+        }
+        self.columns = table.columns;
+        self.columns.extend(self.item_columns.iter().cloned());
+        self.record_limit(limit);
+        self.check_width();
+        if self.limit.is_some() {
+            return None;
+        }
+        let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+        let added: Vec<Option<String>> = self.item_columns.iter().map(value).collect();
+        let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
+        let with_added = |mut row: Row| {
+            row.cells.extend_from_slice(&added);
+            row.cells
+        };
+        Some(rows.map(with_added).collect())
+    }
+
+    fn push_row(&mut self, row: Row) {
+        let bytes = row.cells.iter().flatten().map(String::len).sum::<usize>();
+        if bytes > MAX_ROW_BYTES && self.limit.is_none() {
+            self.limit = Some(format!(
+                "{}: record {} has {:.1} MB of text, and one may have {}; name the columns that you want, \
+                 `--row-css CSS --column NAME=CSS`",
+                self.page_url,
+                self.rows,
+                bytes as f64 / 1e6,
+                ByteSize(MAX_ROW_BYTES as u64)
+            ));
+        }
+        if self.limit.is_some() {
+            return;
+        }
+        if self.batch_bytes + bytes > protocol::BATCH_BYTES && self.details.is_none() {
+            self.flush();
+        }
+        self.batch_bytes += bytes;
+        self.batch.push(row);
+        if self.batch.len() >= protocol::BATCH_ROWS && self.details.is_none() {
+            self.flush();
+        }
+    }
+}
+
+impl Observer for RowCollector {
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        let index = self.pages;
+        self.pages += 1;
+        self.page_url = page.meta.url.to_string();
+        self.keep_page(page);
+        self.values.add_page(page, tree);
+        if self.details.is_some() {
+            self.bases.push(page.meta.url.clone());
+        }
+        if index == 0 {
+            self.signs = signs::detect(tree, &page.body);
+            if self.reader.is_none() {
+                self.learn(tree);
+            }
+        }
+        let Some(rows) = self.read_rows(tree, with) else { return 0 };
+        if let Some(details) = &mut self.details {
+            details.set_list(tree);
+        }
+        self.page_row_counts.clear();
+        let new = rows.into_iter().map(|cells| self.add_row(cells, index)).filter(|&is_new| is_new).count();
+        message_buffer::set_progress(self.pages, self.rows);
+        new
+    }
+
+    fn page_grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+        self.page_url = page.meta.url.to_string();
+        let Some(rows) = self.read_rows(tree, with) else { return 0 };
+        let index = self.pages.saturating_sub(1);
+        let mut now: HashMap<u64, u32> = HashMap::new();
+        let mut new = 0;
+        for cells in rows {
+            let hash = self.hashes.hash_one(&cells);
+            let count = now.entry(hash).or_default();
+            *count += 1;
+            if *count > self.page_row_counts.get(&hash).copied().unwrap_or(0) {
+                self.add_row(cells, index);
+                new += 1;
+            }
+        }
+        new
+    }
+
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+        let from = std::mem::replace(&mut self.followed_records, self.batch.len());
+        let rows = &self.batch[from.min(self.batch.len())..];
+        let found = links::detail_links(&self.columns, rows, &self.bases, column)?;
+        Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
+    }
+
+    fn detail(&mut self, record: usize, page: &Page, tree: &Tree) {
+        self.keep_page(page);
+        if let Some(details) = &mut self.details {
+            details.add_page(record, tree);
+        }
+    }
+
+    fn save(&mut self, page: &Page, name: &str) {
+        if self.saved_pages < MAX_SAVED_PAGES && send_page(FIRST_SAVED_INDEX + self.saved_pages, page, Some(name)) {
+            self.saved_pages += 1;
+        }
+    }
+
+    fn trace(&mut self, line: TraceLine) {
+        report(&Message::Trace(line));
+    }
+}
+
+/// Has the page been sent? One that is too large is not.
+fn send_page(index: u32, page: &Page, name: Option<&str>) -> bool {
+    match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
+        Ok(packed) if packed.len() <= MAX_KEPT_BYTES => {
+            let meta = PageMeta { saved_as: name.map(str::to_owned), ..page.meta.clone() };
+            report_with(&Message::Page { index, meta }, &packed);
+            true
+        }
+        Ok(_) | Err(_) => false,
+    }
+}
